@@ -1,0 +1,70 @@
+"""Shoal makes tables of people safe to publish, and proves how close to the best possible it came."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.errors import (
+        DataError,
+        MissingExtra,
+        NotAnonymous,
+        PlanError,
+        ShoalError,
+        TooFewRows,
+    )
+    from shoal.model.certificate import Certificate
+    from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
+    from shoal.model.plan import Plan
+    from shoal.model.verdict import Verdict
+    from shoal.run import Release, anonymize
+
+_HOMES = {
+    "Certificate": "model.certificate",
+    "DataError": "errors",
+    "Hierarchy": "model.hierarchy",
+    "MissingExtra": "errors",
+    "NotAnonymous": "errors",
+    "Plan": "model.plan",
+    "PlanError": "errors",
+    "Release": "run",
+    "ShoalError": "errors",
+    "TooFewRows": "errors",
+    "Verdict": "model.verdict",
+    "anonymize": "run",
+    "bins": "model.hierarchy",
+    "calendar": "model.hierarchy",
+    "flat": "model.hierarchy",
+    "prefixes": "model.hierarchy",
+}
+
+__all__ = [
+    "Certificate",
+    "DataError",
+    "Hierarchy",
+    "MissingExtra",
+    "NotAnonymous",
+    "Plan",
+    "PlanError",
+    "Release",
+    "ShoalError",
+    "TooFewRows",
+    "Verdict",
+    "anonymize",
+    "bins",
+    "calendar",
+    "flat",
+    "prefixes",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # names load on first use, so that `import shoal` and `shoal --help` stay light
+    if name not in _HOMES:
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+    return getattr(import_module(f"shoal.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

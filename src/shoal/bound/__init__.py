@@ -1,0 +1,28 @@
+"""What no release of a table can beat, and what a grouping reaches: the same unit, per objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shoal.bound import loss
+from shoal.model.coded import Coded
+from shoal.model.grouping import Grouping, Proof
+from shoal.model.task import Task
+
+__all__ = ["prove", "value_of"]
+
+_VALUES: dict[str, Callable[[Coded, Grouping], float]] = {"loss": loss.total_loss}
+_PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {"loss": loss.prove}
+
+
+def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:
+    """What `grouping` reaches, in the objective's own unit."""
+    return _VALUES[objective](coded, grouping)
+
+
+def prove(objective: str, coded: Coded, task: Task, found: Proof | None = None) -> Proof | None:
+    """The strongest bound we can prove, the method's own `found` among them; None where there is none."""
+    proofs = [found] if found is not None else []
+    if objective in _PROOFS:
+        proofs.append(_PROOFS[objective](coded, task))
+    return max(proofs, key=lambda proof: proof.bound, default=None)

@@ -1,0 +1,127 @@
+"""From a table to numbers: distinct rows, counts, codes and the packed metric."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.encode import label, number, tree
+from shoal.encode.guess import guess_kind
+from shoal.errors import DataError, TooFewRows
+from shoal.model.coded import Coded, pack
+from shoal.model.column import Column
+from shoal.model.plan import Kind, Plan
+
+__all__ = ["encode", "guess_kind", "missing_to_null"]
+
+Codes = NDArray[np.int32]
+
+
+def encode(frame: pl.DataFrame, plan: Plan) -> Coded:
+    """Code the quasi-identifiers of `frame`; the second border where a plan is checked."""
+    _check_columns(frame, plan)
+    records = _records(frame, plan)
+    total = int(records.sum()) if records is not None else frame.height
+    if total < plan.k:
+        raise TooFewRows(rows=total, k=plan.k)
+    columns: list[Column] = []
+    codes: list[Codes] = []
+    for name in plan.quasi:
+        column, its_codes = _encode_column(frame, name, plan)
+        columns.append(column)
+        codes.extend(its_codes)
+    axes = [(axis, column.weight) for column in columns for axis in column.axes]
+    distinct, row = _distinct(codes, [axis.size for axis, _ in axes])
+    count = np.bincount(row, weights=records, minlength=len(distinct))
+    return Coded(
+        codes=distinct,
+        count=np.rint(count).astype(np.int64),
+        row=row,
+        columns=tuple(columns),
+        metric=pack(axes),
+        records=records,
+    )
+
+
+def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
+    """Empty strings, the plan's missing marks and not-a-number become null; text loses outer blanks."""
+    if series.dtype in {pl.Categorical, pl.Enum}:
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        marks = pl.Series(["", *plan.missing], dtype=pl.String)
+        series = series.str.strip_chars()
+        return series.set(series.is_in(marks.implode()), None)
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    if plan.missing and series.dtype.is_numeric():
+        marks = (
+            pl.Series(plan.missing, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+        )
+        return series.set(series.cast(pl.Float64).is_in(marks.implode()), None)
+    return series
+
+
+def _encode_column(
+    frame: pl.DataFrame, name: str, plan: Plan
+) -> tuple[Column, tuple[Codes, ...]]:
+    declared = plan.kind(name)
+    if declared is not None and declared.name in {"place", "region"}:
+        raise DataError(f"Column {name!r}: the kind {declared.name!r} is not supported yet.")
+    series = missing_to_null(frame[name], plan)
+    kind = declared if declared is not None else Kind(guess_kind(series))
+    if plan.style == "suppress":
+        return label.encode_suppressed(series, kind, plan)
+    if kind.name in {"number", "date"}:
+        return number.encode_number(series, kind, plan)
+    if kind.name == "tree":
+        return tree.encode_tree(series, plan)
+    return label.encode_label(series, plan)
+
+
+def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
+    absent = [name for name in plan.columns if name not in frame.columns]
+    if absent:
+        named = ", ".join(repr(name) for name in absent)
+        raise DataError(
+            f"The table has no column {named}. Its columns are: {', '.join(frame.columns)}."
+        )
+    if frame.height == 0:
+        raise DataError("The table has no rows. Nothing can be published.")
+
+
+def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:
+    """The records each row stands for, where the plan names a column that counts them."""
+    if plan.count is None:
+        return None
+    series = missing_to_null(frame[plan.count], plan)
+    numbers = series.cast(pl.Float64, strict=False)
+    unfit = (
+        numbers.is_null() | ~numbers.is_finite() | (numbers < 0) | (numbers != numbers.floor())
+    )
+    bad = int(unfit.fill_null(True).sum())
+    if bad:
+        raise DataError(
+            f"Column {plan.count!r} counts records, but {bad} of {len(series)} of its values are not "
+            "whole numbers of at least 0. Clean those rows first."
+        )
+    return numbers.cast(pl.Int64).to_numpy()
+
+
+def _distinct(codes: list[Codes], sizes: list[int]) -> tuple[Codes, NDArray[np.int32]]:
+    """The distinct lines of `codes` in sorted order, and the line of each row."""
+    rows = codes[0].size
+    key = np.zeros(rows, dtype=np.int64)
+    room = 1
+    for its_codes, size in zip(codes, sizes, strict=True):
+        if room > (2**62) // max(size, 1):  # make the key dense again before it overflows
+            values, key = np.unique(key, return_inverse=True)
+            key = key.ravel().astype(np.int64)
+            room = values.size
+        key = key * size + its_codes
+        room *= size
+    _, first, row = np.unique(key, return_index=True, return_inverse=True)
+    lines = np.empty((first.size, len(codes)), dtype=np.int32)
+    for axis, its_codes in enumerate(codes):
+        lines[:, axis] = its_codes[first]
+    return lines, row.ravel().astype(np.int32)

@@ -1,0 +1,139 @@
+"""Numbers and dates: codes by rank, measured from least to greatest."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.model.column import LINE, Axis, Column
+from shoal.model.plan import Kind, Plan
+
+__all__ = ["encode_number", "line_axis", "rank", "to_numbers"]
+
+
+def encode_number(
+    series: pl.Series, kind: Kind, plan: Plan
+) -> tuple[Column, tuple[NDArray[np.int32], ...]]:
+    """Code one number or date column."""
+    numbers, form = to_numbers(series, kind)
+    values, codes = rank(numbers)
+    has_missing = numbers.null_count() > 0
+    extent = float(values[-1] - values[0]) if values.size else 0.0
+    column = Column(
+        name=series.name,
+        kind=kind.name,
+        weight=plan.weight(series.name),
+        axes=(line_axis(values, extent, has_missing=has_missing),),
+        has_missing=has_missing,
+        denominator=extent,
+        numbers=(values,),
+        form=form,
+    )
+    return column, (codes,)
+
+
+def line_axis(
+    values: NDArray[np.float64], extent: float, *, has_missing: bool, share: float = 1.0
+) -> Axis:
+    """An axis over sorted `values`; 0 everywhere where the extent is 0."""
+    scale = share / extent if extent > 0 else 0.0
+    size = values.size + has_missing
+    return Axis(
+        form=LINE,
+        size=size,
+        missing=values.size if has_missing else -1,
+        # a column that is constant but for missing cells still tells missing from present
+        share=share if size > 1 else 0.0,
+        position=(values - values[0]) * scale if values.size else np.zeros(0),
+    )
+
+
+def rank(numbers: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The sorted distinct values, and each row's place among them; null comes last."""
+    values = numbers.drop_nulls().unique().sort().to_numpy()
+    present = numbers.fill_null(values[0] if values.size else 0.0).to_numpy()
+    codes = np.searchsorted(values, present).astype(np.int32)
+    codes[numbers.is_null().to_numpy()] = values.size
+    return np.ascontiguousarray(values, dtype=np.float64), codes
+
+
+def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
+    """Floats behind a number or date column, and how to print them: integer, float, date, datetime.
+
+    Dates are days since 1970, moments microseconds; both are exact in a float for any real calendar.
+    """
+    if kind.name == "date":
+        return _dates(series, kind)
+    if series.dtype == pl.Boolean or not (
+        series.dtype == pl.String or series.dtype.is_numeric()
+    ):
+        raise DataError(
+            f"Column {series.name!r} is declared a number, but its type is {series.dtype}. "
+            "Declare it a label, or convert it first."
+        )
+    text = series.str.strip_chars() if series.dtype == pl.String else series
+    numbers = text.cast(pl.Float64, strict=False)
+    bad = numbers.null_count() - series.null_count()
+    bad += int((~numbers.is_finite()).fill_null(False).sum())
+    if bad:
+        raise DataError(
+            f"Column {series.name!r} is declared a number, but {bad} of {len(series)} values are not "
+            "numbers. Declare it a label, name its missing marks, or clean those rows first."
+        )
+    if series.dtype.is_integer():
+        whole = True
+    elif series.dtype == pl.String:
+        whole = bool(text.str.contains(r"^[+-]?\d+$").fill_null(True).all())
+    else:
+        whole = False
+    if whole and int((numbers.abs() > 2.0**53).fill_null(False).sum()):
+        raise DataError(
+            f"Column {series.name!r} has whole numbers beyond 2^53, which cannot be measured "
+            "exactly. Declare it a label."
+        )
+    return numbers, "integer" if whole else "float"
+
+
+def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
+    if series.dtype == pl.String:
+        series = _parse_dates(series, kind)
+    if series.dtype == pl.Date:
+        return series.cast(pl.Int32).cast(pl.Float64), "date"
+    if isinstance(series.dtype, pl.Datetime):
+        naive = series.dt.convert_time_zone("UTC") if series.dtype.time_zone else series
+        return naive.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64), "datetime"
+    raise DataError(
+        f"Column {series.name!r} is declared a date, but its type is {series.dtype}. "
+        "Declare it a number or a label, or convert it first."
+    )
+
+
+def _parse_dates(series: pl.Series, kind: Kind) -> pl.Series:
+    text = series.str.strip_chars()
+    if kind.inside:
+        moments = "%H" in kind.inside or "%T" in kind.inside
+        target = pl.Datetime("us") if moments else pl.Date
+        parsed = text.str.strptime(target, kind.inside, strict=False)
+    else:
+        longest = text.str.len_chars().max()
+        whole_days = not isinstance(longest, int) or longest <= 10
+        if whole_days:
+            parsed = text.str.to_date("%Y-%m-%d", strict=False)
+        else:
+            iso = text.str.replace(" ", "T", literal=True)
+            iso = iso.set(iso.str.len_chars() == 10, None).fill_null(iso + "T00:00:00")
+            parsed = iso.str.to_datetime(
+                strict=False, time_unit="us", format="%Y-%m-%dT%H:%M:%S%.f"
+            )
+            parsed = parsed.fill_null(
+                iso.str.to_datetime(strict=False, time_unit="us", format="%Y-%m-%dT%H:%M")
+            )
+    bad = parsed.null_count() - series.null_count()
+    if bad:
+        raise DataError(
+            f"Column {series.name!r} is declared a date, but {bad} of {len(series)} values do not read "
+            f"as {kind.inside or 'YYYY-MM-DD'}. Give the format, as in date(%d.%m.%Y), or clean them."
+        )
+    return parsed

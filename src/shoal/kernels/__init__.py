@@ -1,0 +1,1 @@
+"""Compiled loops: arrays in, arrays out, no messages, no randomness of their own."""

@@ -1,0 +1,103 @@
+"""Published cells: one printer and one parser.
+
+    25              a single number          2020-03-01     a single date
+    [25, 45]        a range of numbers       [2020-03-01, 2020-04-15]
+    Asia            a value or a node        {A, B}         a set of values
+    *               suppressed               (empty)        missing
+
+A value that could be mistaken for something else is escaped with a backslash: a leading `*`, `{`, `[`
+or backslash everywhere, and `,`, `{`, `}` and backslash inside a set. An empty member of a set is the
+missing value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = [
+    "SUPPRESSED",
+    "parse_range",
+    "parse_set",
+    "parse_value",
+    "print_range",
+    "print_set",
+    "print_value",
+]
+
+SUPPRESSED = "*"
+_LEADING = ("*", "{", "[", "\\")
+_INSIDE = frozenset(",{}\\")
+
+
+def print_value(value: str) -> str:
+    r"""A single value, so that it cannot be mistaken for anything else.
+
+    >>> print(print_value("Asia"), print_value("*"))
+    Asia \*
+    """
+    return "\\" + value if value.startswith(_LEADING) else value
+
+
+def parse_value(cell: str) -> str:
+    """The value that `print_value` printed."""
+    return cell[1:] if cell.startswith("\\") else cell
+
+
+def print_range(low: str, high: str) -> str:
+    """A range, or the single value where both ends are the same.
+
+    >>> print_range("25", "45"), print_range("25", "25")
+    ('[25, 45]', '25')
+    """
+    return low if low == high else f"[{low}, {high}]"
+
+
+def parse_range(cell: str) -> tuple[str, str]:
+    """Both ends of what `print_range` printed."""
+    if cell.startswith("[") and cell.endswith("]"):
+        low, comma, high = cell[1:-1].partition(", ")
+        if comma:
+            return low, high
+    return cell, cell
+
+
+def print_set(members: Iterable[str | None]) -> str | None:
+    r"""A set of values in the given order; one member stands alone; None is missing.
+
+    >>> print(print_set(["A", "B, or C", None]))
+    {A, B\, or C, }
+    """
+    listed = list(members)
+    if len(listed) == 1:
+        return None if listed[0] is None else print_value(listed[0])
+    return "{" + ", ".join("" if m is None else _escape(m) for m in listed) + "}"
+
+
+def parse_set(cell: str | None) -> tuple[str | None, ...]:
+    r"""The members that `print_set` printed.
+
+    >>> parse_set("{A, B\\, or C, }")
+    ('A', 'B, or C', None)
+    """
+    if cell is None:
+        return (None,)
+    if not (cell.startswith("{") and cell.endswith("}")):
+        return (parse_value(cell),)
+    members: list[str | None] = []
+    word: list[str] = []
+    inside = iter(cell[1:-1])
+    for letter in inside:
+        if letter == "\\":
+            word.append(next(inside, ""))
+        elif letter == ",":
+            members.append("".join(word) or None)
+            word = []
+            next(inside, "")  # the blank after the comma
+        else:
+            word.append(letter)
+    members.append("".join(word) or None)
+    return tuple(members)
+
+
+def _escape(value: str) -> str:
+    return "".join("\\" + letter if letter in _INSIDE else letter for letter in value)

@@ -1,0 +1,119 @@
+"""A table as numbers: distinct rows with counts, and the metric the kernels measure with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.model.column import LINE, TREE, Axis, Column
+
+__all__ = ["Coded", "Metric", "pack"]
+
+
+class Metric(NamedTuple):
+    """All axes of a table packed into arrays, weights multiplied in.
+
+    For axis a with code c: LINE: `data[offset[a] + c]` is the position. TREE: row j of the table at
+    `data[offset[a]]` (rows of `size[a]`) holds at c the largest gap among codes c .. c + 2^j, so any
+    run of codes is measured by two look-ups. SET: `data[offset[a]]` is the price of one more member.
+    `most[a]` is the whole axis. `level[level_offset[a] + l * size[a] + c]`, l = 0..height[a], is the
+    first code below c's ancestor on level l of a TREE (height 0 for other axes).
+    """
+
+    form: NDArray[np.int8]
+    size: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    most: NDArray[np.float64]
+    offset: NDArray[np.int64]
+    data: NDArray[np.float64]
+    height: NDArray[np.int64]
+    level_offset: NDArray[np.int64]
+    level: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """What every method works on.
+
+    `codes` holds one line per distinct row, sorted, one code per axis; `count` its records; `row` the
+    distinct row of each input row; `records` the records of each input row where a column counts them,
+    else None. The order of the input rows changes `row` alone.
+    """
+
+    codes: NDArray[np.int32]
+    count: NDArray[np.int64]
+    row: NDArray[np.int32]
+    columns: tuple[Column, ...]
+    metric: Metric
+    records: NDArray[np.int64] | None = None
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.count)
+
+    @property
+    def total(self) -> int:
+        """How many records there are."""
+        return int(self.count.sum())
+
+    @property
+    def weight(self) -> float:
+        """The sum of the columns' weights: what one wholly suppressed record loses."""
+        return float(sum(column.weight for column in self.columns))
+
+
+def pack(axes: Sequence[tuple[Axis, float]]) -> Metric:
+    """Pack axes with their columns' weights for the kernels."""
+    data: list[NDArray[np.float64]] = []
+    levels: list[NDArray[np.int32]] = []
+    offset, level_offset, height = [], [], []
+    at = level_at = 0
+    for axis, weight in axes:
+        offset.append(at)
+        level_offset.append(level_at)
+        if axis.form == LINE:
+            assert axis.position is not None, "a line has positions"
+            table = np.zeros(axis.size)
+            table[: axis.position.size] = axis.position * weight
+        elif axis.form == TREE:
+            assert axis.gap is not None and axis.levels is not None, (
+                "a tree has gaps and levels"
+            )
+            table = _running_maxima(axis.gap * weight, axis.size)
+            levels.append(axis.levels.ravel())
+            level_at += axis.levels.size
+        else:
+            table = np.array([axis.step * weight])
+        height.append(len(axis.levels) - 1 if axis.levels is not None else 0)
+        data.append(table)
+        at += table.size
+    return Metric(
+        form=np.array([axis.form for axis, _ in axes], dtype=np.int8),
+        size=np.array([axis.size for axis, _ in axes], dtype=np.int64),
+        missing=np.array([axis.missing for axis, _ in axes], dtype=np.int64),
+        most=np.array([axis.share * weight for axis, weight in axes], dtype=np.float64),
+        offset=np.array(offset, dtype=np.int64),
+        data=np.concatenate(data) if data else np.zeros(0),
+        height=np.array(height, dtype=np.int64),
+        level_offset=np.array(level_offset, dtype=np.int64),
+        level=np.concatenate(levels) if levels else np.zeros(0, dtype=np.int32),
+    )
+
+
+def _running_maxima(gap: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Rows j = 0, 1, ..: at c the largest of gap[c : c + 2^j], flat; short runs at the end hold less."""
+    row = np.zeros(size)
+    row[: gap.size] = gap
+    rows = [row]
+    reach = 1
+    while 2 * reach <= gap.size:
+        wider = rows[-1].copy()
+        wider[:-reach] = np.maximum(rows[-1][:-reach], rows[-1][reach:])
+        rows.append(wider)
+        reach *= 2
+    return np.concatenate(rows)

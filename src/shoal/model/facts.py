@@ -1,0 +1,45 @@
+"""What a method says of itself, once, for the command line, the docs and the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["OBJECTIVES", "Facts", "Option"]
+
+OBJECTIVES = {
+    "loss": "total loss: sum over groups of size * weighted spans",
+    "radius": "largest radius of a group",
+    "cellular": "sum over groups of size * radius",
+    "half-perimeter": "largest half-perimeter of a group's box",
+    "largest": "records in the largest group",
+    "squares": "sum of squared distances to the group's mean",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting that one method alone knows: how to read it and what it means."""
+
+    read: Callable[[str], object]
+    default: object
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A method in words and limits; what it cannot take is compared with the plan in one place."""
+
+    title: str
+    objective: str
+    guarantee: str
+    time: str
+    paper: str
+    takes: frozenset[str] = frozenset({"number", "date", "tree", "label", "place", "region"})
+    most_columns: int | None = None
+    only_k: int | None = None
+    withholds: bool = True
+    centres: bool = False
+    styles: frozenset[str] = frozenset({"generalize", "suppress", "centres", "means"})
+    options: Mapping[str, Option] = field(default_factory=dict)
+    factor: Callable[[int, int], float | None] = field(default=lambda k, columns: None)

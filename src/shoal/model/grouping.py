@@ -1,0 +1,118 @@
+"""Who stands with whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["WITHHELD", "Groups", "Grouping", "Proof"]
+
+WITHHELD = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A lower bound, by name, with the parameters that let anyone compute it again."""
+
+    name: str
+    bound: float
+    parameters: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """What a method returns: pieces of distinct rows, each in one group.
+
+    Piece p puts `count[p]` copies of distinct row `distinct[p]` into `group[p]`; -1 withholds them.
+    Groups are 0..groups-1 and every one is used; the counts of a distinct row add up to its copies.
+    `centre` holds a distinct row per group where the method has centres. `proof` is a bound the method
+    found on its way; `steps` says how much effort was spent; `factor` overrides the method's proven
+    factor where this run's differs.
+    """
+
+    distinct: NDArray[np.int32]
+    group: NDArray[np.int32]
+    count: NDArray[np.int64]
+    centre: NDArray[np.int32] | None = None
+    proof: Proof | None = None
+    steps: int = 0
+    factor: float | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.group.max(initial=WITHHELD)) + 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Records per group."""
+        kept = self.group >= 0
+        sizes = np.bincount(self.group[kept], weights=self.count[kept], minlength=self.groups)
+        return np.rint(sizes).astype(np.int64)
+
+    @property
+    def withheld(self) -> int:
+        """Records left out."""
+        return int(self.count[self.group == WITHHELD].sum())
+
+    @classmethod
+    def of_labels(
+        cls, label: NDArray[np.integer], count: NDArray[np.integer], **more: object
+    ) -> Grouping:
+        """A grouping that splits no copies: one label per distinct row, any numbering, -1 withheld.
+
+        Groups are renumbered by their first distinct row.
+        """
+        distinct = np.arange(label.size, dtype=np.int32)
+        return cls.of_pieces(distinct, label, count, **more)
+
+    @classmethod
+    def of_pieces(
+        cls,
+        distinct: NDArray[np.integer],
+        group: NDArray[np.integer],
+        count: NDArray[np.integer],
+        **more: object,
+    ) -> Grouping:
+        """A grouping in canonical form: pieces by distinct row then group, groups by first piece.
+
+        Pieces of one distinct row in one group are joined, empty ones dropped. `centre` in `more` is
+        given per old group number and is renumbered with the groups.
+        """
+        kept = count > 0
+        distinct, group, count = distinct[kept], group[kept], count[kept]
+        order = np.lexsort((group, distinct))
+        distinct, group, count = distinct[order], group[order], count[order].astype(np.int64)
+        if distinct.size:
+            new = np.r_[True, (distinct[1:] != distinct[:-1]) | (group[1:] != group[:-1])]
+            starts = np.flatnonzero(new)
+            count = np.add.reduceat(count, starts)
+            distinct, group = distinct[starts], group[starts]
+        old, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+        real = old >= 0
+        rank = np.full(old.size, WITHHELD, dtype=np.int32)
+        by_first = np.flatnonzero(real)[np.argsort(first[real], kind="stable")]
+        rank[by_first] = np.arange(by_first.size, dtype=np.int32)
+        centre = more.pop("centre", None)
+        if centre is not None:
+            more["centre"] = np.asarray(centre)[old[by_first]].astype(np.int32)
+        return cls(
+            distinct.astype(np.int32),
+            rank[inverse.ravel()],
+            count,
+            **more,  # type: ignore[arg-type]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """A grouping seen from the input's rows.
+
+    `label` has one group per input row, -1 = withheld; `centre` is an input row per group, or None.
+    Where a row stands for several records and they were split, `label` is the group of its first.
+    """
+
+    label: NDArray[np.int32]
+    centre: NDArray[np.int32] | None = None

@@ -1,0 +1,264 @@
+"""A tree over the values of one column.
+
+The leaves stand in depth-first order, so every node is a run of leaves and the lowest common ancestor
+of a set of leaves depends on its first and last member alone. Kernels live on that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError, PlanError
+
+__all__ = ["Builder", "Hierarchy", "bins", "calendar", "flat", "prefixes"]
+
+ROOT = "*"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hierarchy:
+    """A tree, as nested partitions of its leaves.
+
+    `leaves` are in depth-first order. Row `level` of `first` and `last` (height + 1 rows, one entry per
+    leaf) holds the run of leaves below the highest ancestor whose height is at most `level`. Row 0 is
+    every leaf alone, the last row is the root. A node is known by its run; a chain of only children is
+    one node under the lowest name of the chain, and `names` are unique.
+    """
+
+    leaves: tuple[str, ...]
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    names: dict[tuple[int, int], str] = field(repr=False)
+
+    @property
+    def height(self) -> int:
+        """How many levels lie above the leaves."""
+        return len(self.first) - 1
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over the tree's names and shape."""
+        digest = hashlib.sha256()
+        for leaf in self.leaves:
+            digest.update(leaf.encode() + b"\0")
+        digest.update(self.first.tobytes() + self.last.tobytes())
+        for run in sorted(self.names):
+            digest.update(repr(run).encode() + self.names[run].encode() + b"\0")
+        return digest.hexdigest()
+
+    def nodes(self) -> dict[str, tuple[int, int, int]]:
+        """Every node's name with its first leaf, last leaf and level."""
+        level_of: dict[tuple[int, int], int] = {}
+        for level in range(self.height + 1):
+            runs = zip(self.first[level].tolist(), self.last[level].tolist(), strict=True)
+            for run in dict.fromkeys(runs):
+                level_of.setdefault(run, level)
+        return {name: (*run, level_of[run]) for run, name in self.names.items()}
+
+    @classmethod
+    def of_paths(cls, paths: Iterable[Sequence[str]], *, column: str = "") -> Hierarchy:
+        """Build the tree from one path per leaf, leaf first; a missing common root is added.
+
+        Empty cells at a path's end are padding. A leaf named twice must have one path; a name must
+        not stand under two parents on one level.
+        """
+        where = f"The hierarchy of column {column!r}" if column else "The hierarchy"
+        chains: dict[str, tuple[str, ...]] = {}
+        for path in paths:
+            chain = [name.strip() for name in path]
+            while chain and chain[-1] == "":
+                chain.pop()
+            if not chain:
+                continue
+            if "" in chain:
+                raise PlanError(
+                    f"{where} has an empty cell inside a path. Leave out levels only at the end."
+                )
+            if chain[0] == ROOT:
+                raise PlanError(f"{where} lists {ROOT!r} as a value; it stands for the root.")
+            if chain[-1] != ROOT:
+                chain.append(ROOT)
+            known = chains.setdefault(chain[0], tuple(chain))
+            if known != tuple(chain):
+                raise PlanError(f"{where} is not a tree: the value {chain[0]!r} has two paths.")
+        if not chains:
+            raise PlanError(f"{where} is empty. Give one path per value, the value first.")
+        return cls._of_chains(list(chains.values()), where)
+
+    @classmethod
+    def _of_chains(cls, chains: list[tuple[str, ...]], where: str) -> Hierarchy:
+        children: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
+        parent_of: dict[tuple[int, str], tuple[str, ...]] = {}
+        for chain in chains:
+            for depth in range(1, len(chain)):
+                above, below = chain[-depth:], chain[-depth - 1 :]
+                children.setdefault(above, {})[below] = None
+                # the level counts from the leaf, as a reader of the file's columns counts
+                level = len(chain) - depth - 1
+                known = parent_of.setdefault((level, chain[level]), above)
+                if known[0] != above[0]:
+                    raise PlanError(
+                        f"{where} is not a tree: {chain[level]!r} on level {level} stands under "
+                        f"both {known[0]!r} and {above[0]!r}. Give each node one parent."
+                    )
+        leaves: list[str] = []
+        runs: list[tuple[tuple[str, ...], int, int, int]] = []  # node, first, last, height
+
+        def walk(node: tuple[str, ...]) -> int:
+            below = children.get(node)
+            start = len(leaves)
+            if below is None:
+                leaves.append(node[0])
+                height = 0
+            else:
+                if node in ends:
+                    raise PlanError(
+                        f"{where} is not a tree of values: {node[0]!r} is both a value and the "
+                        "parent of others."
+                    )
+                height = 1 + max(walk(child) for child in below)
+            runs.append((node, start, len(leaves) - 1, height))
+            return height
+
+        ends = set(chains)
+        top = walk((ROOT,))
+        return cls(tuple(leaves), *_partitions(runs, top, len(leaves)), _name(runs))
+
+
+def _partitions(
+    runs: list[tuple[tuple[str, ...], int, int, int]], top: int, size: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    first = np.empty((top + 1, size), dtype=np.int32)
+    last = np.empty((top + 1, size), dtype=np.int32)
+    by_height = sorted(runs, key=lambda run: run[3])
+    at = 0
+    current_first = np.arange(size, dtype=np.int32)
+    current_last = np.arange(size, dtype=np.int32)
+    for level in range(top + 1):
+        while at < len(by_height) and by_height[at][3] == level:
+            _, low, high, _ = by_height[at]
+            current_first[low : high + 1] = low
+            current_last[low : high + 1] = high
+            at += 1
+        first[level], last[level] = current_first, current_last
+    return first, last
+
+
+def _name(runs: list[tuple[tuple[str, ...], int, int, int]]) -> dict[tuple[int, int], str]:
+    names: dict[tuple[int, int], str] = {}
+    taken: set[str] = set()
+    for node, low, high, height in sorted(runs, key=lambda run: (run[3], run[1])):
+        if (low, high) in names:
+            continue
+        name = node[0]
+        if name in taken or (name == ROOT and node != (ROOT,)):
+            name = f"{name} (level {height})"
+            while name in taken:
+                name += "'"
+        taken.add(name)
+        names[low, high] = name
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """A hierarchy that is made from the values a table turns out to hold.
+
+    `text` repeats the builder as it is written in a plan, such as `prefixes(5, 3, 0)`.
+    """
+
+    text: str
+    path: Callable[[str], Sequence[str]] = field(compare=False)
+    order: Callable[[str], object] = field(compare=False, default=str)
+
+    def build(self, values: Iterable[str], *, column: str) -> Hierarchy:
+        """The tree over `values`."""
+        paths = []
+        unfit = 0
+        for value in sorted(values):
+            try:
+                paths.append(((self.order(value), value), (value, *self.path(value))))
+            except (ValueError, OverflowError):
+                unfit += 1
+        if unfit:
+            raise DataError(
+                f"Column {column!r} has {unfit} distinct values that {self.text} cannot place. "
+                "Clean them, or choose another hierarchy."
+            ) from None
+        return Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
+
+
+def prefixes(*lengths: int) -> Builder:
+    """Levels that keep ever fewer leading characters of a code: `prefixes(5, 3, 0)` for ZIP codes."""
+    if not lengths or any(a <= b for a, b in zip(lengths, lengths[1:], strict=False)):
+        raise PlanError("prefixes needs falling lengths, such as prefixes(5, 3, 0).")
+    if min(lengths) < 0:
+        raise PlanError("prefixes needs lengths of at least 0, such as prefixes(5, 3, 0).")
+
+    def path(value: str) -> list[str]:
+        shorter = [length for length in lengths if 0 < length < len(value)]
+        return [value[:length] + ROOT * (len(value) - length) for length in shorter]
+
+    return Builder(f"prefixes({', '.join(map(str, lengths))})", path)
+
+
+def bins(*widths: float) -> Builder:
+    """Levels of ever wider bins that start at 0: `bins(5, 10, 50)` for ages."""
+    if not widths or min(widths) <= 0:
+        raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).")
+    for narrow, wide in zip(widths, widths[1:], strict=False):
+        if wide <= narrow or not math.isclose(wide / narrow, round(wide / narrow)):
+            raise PlanError("bins needs each width to be a multiple of the one before.")
+
+    def path(value: str) -> list[str]:
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError
+        starts = [math.floor(number / width) for width in widths]
+        return [
+            f"[{start * width:g}, {(start + 1) * width:g})"
+            for start, width in zip(starts, widths, strict=True)
+        ]
+
+    return Builder(f"bins({', '.join(f'{width:g}' for width in widths)})", path, float)
+
+
+_CALENDAR: dict[str, Callable[[date], str]] = {
+    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
+    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04d}",
+    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+    "century": lambda day: f"{day.year // 100:02d}00s",
+}
+
+
+def calendar(*levels: str) -> Builder:
+    """Levels of a date: `calendar("month", "year", "decade")`."""
+    order = list(_CALENDAR)
+    if not levels:
+        raise PlanError('calendar needs levels, such as calendar("month", "year", "decade").')
+    for level in levels:
+        if level not in _CALENDAR:
+            raise PlanError(
+                f"calendar has no level {level!r}. Choose one of: {', '.join(order)}."
+            )
+    if [order.index(level) for level in levels] != sorted({order.index(x) for x in levels}):
+        raise PlanError(f"calendar needs its levels from fine to coarse: {', '.join(order)}.")
+
+    def path(value: str) -> list[str]:
+        day = date.fromisoformat(value[:10])
+        return [_CALENDAR[level](day) for level in levels]
+
+    return Builder(f"calendar({', '.join(levels)})", path)
+
+
+def flat() -> Builder:
+    """One level: a value, or `*`."""
+    return Builder("flat()", lambda _: [])

@@ -1,0 +1,248 @@
+"""What a user asks for: roles, kinds, and the task."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import TypeVar
+
+from shoal.errors import PlanError, choices
+from shoal.model.column import KINDS
+from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.task import Effort
+
+__all__ = ["CELLS", "DISTANCES", "LOSSES", "STYLES", "Kind", "Plan"]
+
+STYLES = ("generalize", "suppress", "centres", "means")
+CELLS = ("text", "bounds", "middle")
+LOSSES = ("leaves", "levels", "sets")
+DISTANCES = ("span", "euclidean", "great-circle")
+ROLES = ("quasi", "sensitive", "keep", "identifier")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A column's kind with what stands in its brackets: `date(%d.%m.%Y)`, `place(lat, lon)`."""
+
+    name: str
+    inside: str = ""
+
+    @classmethod
+    def parse(cls, text: str, *, column: str) -> Kind:
+        """Read a kind as written in a plan."""
+        match = re.fullmatch(r"\s*([a-z]+)\s*(?:\((.*)\))?\s*", text)
+        if match is None or match[1] not in KINDS:
+            raise PlanError(f"Column {column!r}: there is no kind {text!r}. {choices(KINDS)}")
+        kind = cls(match[1], (match[2] or "").strip())
+        if kind.name == "place" and len(kind.parts) != 2:
+            raise PlanError(
+                f"Column {column!r}: a place names its two number columns: place(lat, lon)."
+            )
+        if kind.inside and kind.name not in {"place", "date"}:
+            raise PlanError(f"Column {column!r}: the kind {kind.name!r} takes no brackets.")
+        return kind
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The columns a place is made of."""
+        return tuple(part.strip() for part in self.inside.split(",") if part.strip())
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.inside})" if self.inside else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything a run needs besides the table. Complete and consistent once it exists.
+
+    Fields carry the names of the command line's options and the plan file's keys. Mappings are by
+    column name. What depends on the table is checked by `encode`.
+    """
+
+    k: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    hierarchies: Mapping[str, Hierarchy | Builder] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    count: str | None = None
+    loss: str = "leaves"
+    method: str = "auto"
+    options: Mapping[str, object] = field(default_factory=dict)
+    style: str = "generalize"
+    cells: str = "text"
+    distance: str = "span"
+    withhold: float = 0.0
+    effort: str = "normal"
+    improve: bool = False
+    stop_at: float | None = None
+    seed: int = 0
+    threads: int = 0
+    engine: str = "local"
+
+    def __post_init__(self) -> None:
+        for name in (*ROLES, "missing"):
+            object.__setattr__(self, name, _words(name, getattr(self, name)))
+        for name in ("kinds", "hierarchies", "weights", "options"):
+            object.__setattr__(self, name, _frozen(name, getattr(self, name)))
+        self._check_roles()
+        self._check_columns()
+        self._check_task()
+
+    def _check_roles(self) -> None:
+        if not self.quasi:
+            raise PlanError(
+                "The plan names no quasi-identifier. Name at least one column with -q or quasi."
+            )
+        role_of: dict[str, str] = {}
+        for role in ROLES:
+            for name in getattr(self, role):
+                if name in role_of:
+                    what = (
+                        "twice" if role_of[name] == role else f"as {role_of[name]} and {role}"
+                    )
+                    raise PlanError(f"Column {name!r} is named {what}. Give it one role.")
+                role_of[name] = role
+        for name in (self.count,) if self.count is not None else ():
+            if name in role_of:
+                raise PlanError(
+                    f"Column {name!r} is named as count and {role_of[name]}. Give it one role."
+                )
+
+    def _check_columns(self) -> None:
+        for what in ("kinds", "hierarchies", "weights"):
+            for name in getattr(self, what):
+                if name not in self.quasi:
+                    raise PlanError(
+                        f"{what} names column {name!r}, which is not a quasi-identifier. "
+                        f"The quasi-identifiers are: {', '.join(self.quasi)}."
+                    )
+        taken = {*self.quasi, *self.sensitive, *self.keep, *self.identifier}
+        for name, text in self.kinds.items():
+            kind = Kind.parse(text, column=name)
+            if name in self.hierarchies and kind.name not in {"tree", "region"}:
+                raise PlanError(
+                    f"Column {name!r} has a hierarchy and the kind {kind.name!r}. "
+                    "Drop the hierarchy, or make it a tree."
+                )
+            if kind.name == "tree" and name not in self.hierarchies:
+                raise PlanError(
+                    f"Column {name!r} is declared a tree but has no hierarchy. "
+                    "Give it one, or declare it a label."
+                )
+            for part in kind.parts if kind.name == "place" else ():
+                if part in taken:
+                    raise PlanError(
+                        f"Column {part!r} is part of the place {name!r} and has a role of its own. "
+                        "Give it one role."
+                    )
+        for name, tree in self.hierarchies.items():
+            if not isinstance(tree, Hierarchy | Builder):
+                raise PlanError(
+                    f"The hierarchy of column {name!r} is neither a tree nor a builder. Use "
+                    "shoal.read_hierarchy, shoal.prefixes, shoal.bins, shoal.calendar or shoal.flat."
+                )
+        for name, weight in self.weights.items():
+            if not _is_number(weight) or not math.isfinite(weight) or weight < 0:
+                raise PlanError(
+                    f"Column {name!r} has the weight {weight!r}. A weight is a number of at least 0."
+                )
+        if all(self.weights.get(name, 1) == 0 for name in self.quasi):
+            raise PlanError("All weights are 0. Give at least one column a weight above 0.")
+
+    def _check_task(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+            raise PlanError(f"k = {self.k!r} hides nobody. k is a whole number of at least 2.")
+        for name, allowed in (
+            ("style", STYLES),
+            ("cells", CELLS),
+            ("loss", LOSSES),
+            ("distance", DISTANCES),
+        ):
+            if getattr(self, name) not in allowed:
+                raise PlanError(
+                    f"There is no {name} {getattr(self, name)!r}. {choices(allowed)}"
+                )
+        if not _is_number(self.withhold) or not 0 <= self.withhold < 1:
+            raise PlanError(
+                f"withhold = {self.withhold!r} is not a share of the rows. "
+                "Give a number of at least 0 and below 1."
+            )
+        if self.stop_at is not None and not (_is_number(self.stop_at) and self.stop_at >= 1):
+            raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.")
+        for name in ("seed", "threads"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise PlanError(f"{name} = {value!r} is not a whole number of at least 0.")
+        Effort.parse(self.effort)
+
+    def kind(self, column: str) -> Kind | None:
+        """The declared kind of a quasi-identifier, or None where it is to be guessed."""
+        if column in self.kinds:
+            return Kind.parse(self.kinds[column], column=column)
+        return Kind("tree") if column in self.hierarchies else None
+
+    def weight(self, column: str) -> float:
+        """The weight of a quasi-identifier."""
+        return float(self.weights.get(column, 1.0))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of the table the plan names, once."""
+        names: list[str] = []
+        for name in self.quasi:
+            kind = self.kind(name)
+            names.extend(kind.parts if kind is not None and kind.name == "place" else (name,))
+        names += [*self.sensitive, *self.keep, *self.identifier]
+        if self.count is not None:
+            names.append(self.count)
+        return tuple(dict.fromkeys(names))
+
+    def as_run(self, *, method: str, kinds: Mapping[str, str]) -> dict[str, object]:
+        """The plan for a certificate: hierarchies and missing marks by fingerprint, defaults filled in."""
+        plain: dict[str, object] = {}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Mapping):
+                value = dict(value)
+            plain[item.name] = list(value) if isinstance(value, tuple) else value
+        marks = "\0".join(sorted(self.missing))
+        plain["missing"] = hashlib.sha256(marks.encode()).hexdigest() if marks else None
+        plain["hierarchies"] = {
+            name: tree.text if isinstance(tree, Builder) else tree.fingerprint
+            for name, tree in self.hierarchies.items()
+        }
+        plain["method"] = method
+        plain["kinds"] = dict(kinds)
+        for name in ("threads", "engine"):  # neither changes the release
+            del plain[name]
+        return plain
+
+
+def _words(name: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list | tuple | set | frozenset) and all(
+        isinstance(word, str) for word in value
+    ):
+        return tuple(sorted(value)) if isinstance(value, set | frozenset) else tuple(value)
+    raise PlanError(f"{name} must be a list of names.")
+
+
+def _frozen(name: str, value: Mapping[str, T]) -> Mapping[str, T]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise PlanError(f"{name} must be a mapping by column name.")
+    return MappingProxyType(dict(value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

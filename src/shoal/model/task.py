@@ -1,0 +1,78 @@
+"""What a method is asked to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from shoal.errors import PlanError
+
+__all__ = ["Effort", "Progress", "Task", "quiet", "quota"]
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done, in words without cell values, and the share done in 0..1."""
+
+
+def quiet(_what: str, _share: float) -> None:
+    """Progress for those who do not look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to try: a named level, a number of steps, or seconds.
+
+    Exactly one of the three is set. Steps repeat exactly; seconds are recorded as the steps done.
+    """
+
+    level: str | None = "normal"
+    steps: int | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Effort:
+        """Read `quick`, `normal`, `thorough`, `steps=5000` or `60s`."""
+        word = text.strip()
+        if word in {"quick", "normal", "thorough"}:
+            return cls(level=word)
+        if match := re.fullmatch(r"steps=(\d+)", word):
+            return cls(level=None, steps=int(match[1]))
+        if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*s", word):
+            return cls(level=None, seconds=float(match[1]))
+        raise PlanError(
+            f"There is no effort {text!r}. Choose quick, normal, thorough, steps=N or seconds "
+            "such as 60s."
+        )
+
+    def __str__(self) -> str:
+        if self.level is not None:
+            return self.level
+        return f"steps={self.steps}" if self.steps is not None else f"{self.seconds:g}s"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a method is asked to do with a coded table.
+
+    `withhold` is a number of records, `options` holds every option of the method with its value filled
+    in, and `threads` never changes a result.
+    """
+
+    k: int
+    withhold: int = 0
+    options: Mapping[str, object] = field(default_factory=dict)
+    effort: Effort = field(default_factory=Effort)
+    improve: bool = False
+    stop_at: float | None = None
+    seed: int = 0
+    threads: int = 0
+    progress: Progress = quiet
+
+
+def quota(fraction: float, records: int) -> int:
+    """How many of `records` may be withheld; 0.29 of 100 is 29, not 28.999...
+
+    >>> quota(0.29, 100), quota(0.0, 100)
+    (29, 0)
+    """
+    return int(fraction * records + 1e-9)

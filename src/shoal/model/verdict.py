@@ -1,0 +1,82 @@
+"""What a stranger found in a finished table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ColumnLoss", "Risk", "Sensitive", "Verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLoss:
+    """How much of one quasi-identifier was given up: 0 nothing, 1 all of it."""
+
+    name: str
+    weight: float
+    denominator: float
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitive:
+    """How well the values of one sensitive column are mixed in the worst class.
+
+    `distinct`: different values; `entropy`: exp of the entropy (an effective number of values);
+    `recursive`: the least c for which (c, 2)-diversity holds, infinite where a class has one value;
+    `largest_share`: of the commonest value; `closeness_equal` and `closeness_ordered`: the greatest
+    distance between a class's distribution and the table's (ordered is None for text).
+    """
+
+    name: str
+    distinct: int
+    entropy: float
+    recursive: float
+    largest_share: float
+    closeness_equal: float
+    closeness_ordered: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """Chances of re-identification.
+
+    `prosecutor_highest` and `prosecutor_mean`: an attacker who knows that the person is in the table;
+    `journalist_highest`: one who does not, with the table as its own population; `marketer`: the
+    share of records an attacker expects to match right; `uniques`: records alone in their class.
+    """
+
+    prosecutor_highest: float
+    prosecutor_mean: float
+    journalist_highest: float
+    marketer: float
+    uniques: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement of a finished table; `reasons` is empty exactly where it passed.
+
+    `loss` and `loss_percent` are None where the table's cells cannot tell (a stranger's table without
+    a plan, or published middles). Withheld records count in full in the loss.
+    """
+
+    k: int | None
+    records: int
+    withheld: int
+    classes: int
+    smallest_class: int
+    largest_class: int
+    mean_class: float
+    discernibility: int
+    entropy: float | None
+    loss: float | None
+    loss_percent: float | None
+    columns: tuple[ColumnLoss, ...]
+    sensitive: tuple[Sensitive, ...]
+    risk: Risk
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether nothing speaks against publishing."""
+        return not self.reasons

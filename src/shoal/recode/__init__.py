@@ -1,0 +1,31 @@
+"""Each group gets one face."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from shoal.model.coded import Coded
+from shoal.model.grouping import Groups, Grouping
+from shoal.model.plan import Plan
+from shoal.recode.generalize import generalize
+from shoal.recode.pieces import lay_out
+
+__all__ = ["recode"]
+
+
+def recode(
+    frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan
+) -> tuple[pl.DataFrame, Groups]:
+    """The finished table, sorted by its published values, and the groups seen from the input's rows."""
+    pieces, groups = lay_out(frame, coded, grouping, plan)
+    faces = generalize(coded, grouping, plan)
+    kept = pieces.group >= 0
+    parts = [
+        faces[pl.Series(pieces.group[kept])],
+        frame.select(*plan.sensitive, *plan.keep)[pl.Series(pieces.row[kept])],
+    ]
+    if plan.count is not None:
+        parts.append(pl.DataFrame({plan.count: pieces.records[kept]}))
+    table = pl.concat([part for part in parts if part.width], how="horizontal")
+    # by every published value, so that nothing of the input's order remains
+    return table.sort(table.columns, nulls_last=True, maintain_order=False), groups

@@ -1,0 +1,105 @@
+"""From pieces of distinct rows back to the input's rows.
+
+Copies of a tuple may be spread over groups. Which of them goes where must depend neither on the
+order of the input nor on what is sensitive about them: they are put in the order of their published
+values, then shuffled by the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.model.coded import Coded
+from shoal.model.grouping import Groups, Grouping
+from shoal.model.plan import Plan
+
+__all__ = ["Pieces", "lay_out"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Published lines to be: input row, its group (-1 = withheld), and the records it stands for."""
+
+    row: NDArray[np.int32]
+    group: NDArray[np.int32]
+    records: NDArray[np.int64]
+
+
+def lay_out(
+    frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan
+) -> tuple[Pieces, Groups]:
+    """Give every input row its group; a row of several records may become several pieces."""
+    first = np.searchsorted(grouping.distinct, np.arange(coded.distinct))
+    label = grouping.group[first][coded.row]
+    shared = np.bincount(grouping.distinct, minlength=coded.distinct) > 1
+    rows = np.flatnonzero(shared[coded.row])
+    if rows.size == 0:
+        pieces = _whole(coded, label)
+    else:
+        rows = _shuffled(frame, coded, rows, plan)
+        pieces = _dealt(coded, grouping, label, rows, shared)
+        label = label.copy()
+        # a row's own label is that of its first piece
+        label[pieces.row[::-1]] = pieces.group[::-1]
+    return pieces, Groups(label, _centre_rows(coded, grouping))
+
+
+def _whole(coded: Coded, label: NDArray[np.int32]) -> Pieces:
+    row = np.arange(label.size, dtype=np.int32)
+    records = (
+        coded.records if coded.records is not None else np.ones(label.size, dtype=np.int64)
+    )
+    kept = records > 0
+    return Pieces(row[kept], label[kept], records[kept])
+
+
+def _shuffled(
+    frame: pl.DataFrame, coded: Coded, rows: NDArray[np.integer], plan: Plan
+) -> NDArray[np.integer]:
+    """`rows` by distinct row, and within one by published values, then shuffled by the seed."""
+    names = [*plan.sensitive, *plan.keep, *([plan.count] if plan.count else [])]
+    keyed = frame.select(names)[pl.Series(rows)].with_columns(
+        pl.Series("\0distinct", coded.row[rows]), pl.Series("\0row", rows)
+    )
+    # rows that tie in all of these are alike in the release: their order cannot matter
+    rows = keyed.sort(["\0distinct", *names], nulls_last=True)["\0row"].to_numpy()
+    random = np.random.default_rng(plan.seed).random(rows.size)
+    return rows[np.lexsort((random, coded.row[rows]))]
+
+
+def _dealt(
+    coded: Coded,
+    grouping: Grouping,
+    label: NDArray[np.int32],
+    rows: NDArray[np.integer],
+    shared: NDArray[np.bool_],
+) -> Pieces:
+    """Lay the records of shared tuples and their pieces end to end and cut wherever either ends."""
+    held = coded.records[rows] if coded.records is not None else np.ones(rows.size, np.int64)
+    dealt = np.flatnonzero(shared[grouping.distinct])
+    row_ends = np.cumsum(held)
+    piece_ends = np.cumsum(grouping.count[dealt])
+    ends = np.union1d(row_ends, piece_ends)
+    ends = ends[ends > 0]
+    records = np.diff(ends, prepend=0)
+    at_row = rows[np.searchsorted(row_ends, ends)]
+    at_group = grouping.group[dealt[np.searchsorted(piece_ends, ends)]]
+    alone = _whole(coded, label)
+    plain = ~shared[coded.row[alone.row]]
+    return Pieces(
+        np.concatenate([alone.row[plain], at_row.astype(np.int32)]),
+        np.concatenate([alone.group[plain], at_group]),
+        np.concatenate([alone.records[plain], records]),
+    )
+
+
+def _centre_rows(coded: Coded, grouping: Grouping) -> NDArray[np.int32] | None:
+    if grouping.centre is None:
+        return None
+    some_row = np.empty(coded.distinct, dtype=np.int32)
+    some_row[coded.row[::-1]] = np.arange(coded.row.size, dtype=np.int32)[::-1]
+    return some_row[grouping.centre]

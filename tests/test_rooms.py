@@ -1,0 +1,62 @@
+"""Who may import whom: DESIGN's table, held true."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "shoal"
+STAGES = {"read", "encode", "group", "bound", "recode", "check", "publish"}
+VALUES = {"model", "errors"}
+MAY_IMPORT = {
+    "errors": set(),
+    "kernels": {"kernels"},
+    "model": {"model", "errors"},
+    "read": {"read", *VALUES},
+    "encode": {"encode", *VALUES},
+    "check": {"check", *VALUES},
+    "publish": {"publish", *VALUES},
+    "group": {"group", "kernels", *VALUES},
+    "bound": {"bound", "kernels", *VALUES},
+    "recode": {"recode", "kernels", *VALUES},
+    "engines": {"engines", *STAGES, *VALUES},
+    "run": {"engines", *VALUES},
+    "__init__": {"run", *VALUES},
+    "cli": {"cli"},
+    "web": {"web"},
+}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    inside = path.relative_to(SOURCE)
+    return inside.parts[0] if len(inside.parts) > 1 else inside.stem
+
+
+def rooms_imported(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports relatively"
+            if node.module == "shoal":
+                names = [f"shoal.{alias.name}" for alias in node.names]
+            else:
+                names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("shoal.")}
+    return rooms
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_room_imports_only_what_it_may(path):
+    room = room_of(path)
+    allowed = MAY_IMPORT[room]
+    if room in {"cli", "web"}:  # doors know the public API and their own room
+        return_to_public = rooms_imported(path) - {room}
+        assert not return_to_public & (STAGES | {"engines", "kernels", "model"})
+        return
+    assert rooms_imported(path) <= allowed
