@@ -44,9 +44,7 @@ class TooFewRows(DataError):
     def __init__(self, *, rows: int, k: int) -> None:
         self.rows = rows
         self.k = k
-        super().__init__(
-            f"k = {k} needs at least {k} rows; the table has {rows}. Lower k or add rows."
-        )
+        super().__init__(f"k = {k} needs at least {k} rows; the table has {rows}. Lower k or add rows.")
 
 
 class NotAnonymous(ShoalError):

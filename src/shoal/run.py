@@ -37,9 +37,7 @@ class Release:
     left_out: tuple[str, ...]
 
 
-def anonymize(
-    frame: Any, plan: Plan | None = None, *, progress: Progress = quiet, **words: Any
-) -> Release:
+def anonymize(frame: Any, plan: Plan | None = None, *, progress: Progress = quiet, **words: Any) -> Release:
     """Make `frame` meet the plan, and say how well.
 
     Give a `Plan`, or its fields as keywords (they override the plan's); an unknown keyword is an option

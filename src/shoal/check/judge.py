@@ -11,9 +11,7 @@ from shoal.model.verdict import Risk, Verdict
 __all__ = ["judge"]
 
 
-def judge(
-    table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...], *, withheld: int
-) -> Verdict:
+def judge(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...], *, withheld: int) -> Verdict:
     """Judge a finished table by its published quasi-identifier cells."""
     others = {*plan.sensitive, *plan.keep, plan.count}
     quasi = [name for name in table.columns if name not in others]

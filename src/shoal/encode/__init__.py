@@ -55,16 +55,12 @@ def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
     if series.dtype.is_float():
         series = series.fill_nan(None)
     if plan.missing and series.dtype.is_numeric():
-        marks = (
-            pl.Series(plan.missing, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
-        )
+        marks = pl.Series(plan.missing, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
         return series.set(series.cast(pl.Float64).is_in(marks.implode()), None)
     return series
 
 
-def _encode_column(
-    frame: pl.DataFrame, name: str, plan: Plan
-) -> tuple[Column, tuple[Codes, ...]]:
+def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, tuple[Codes, ...]]:
     declared = plan.kind(name)
     if declared is not None and declared.name in {"place", "region"}:
         raise DataError(f"Column {name!r}: the kind {declared.name!r} is not supported yet.")
@@ -83,9 +79,7 @@ def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
     absent = [name for name in plan.columns if name not in frame.columns]
     if absent:
         named = ", ".join(repr(name) for name in absent)
-        raise DataError(
-            f"The table has no column {named}. Its columns are: {', '.join(frame.columns)}."
-        )
+        raise DataError(f"The table has no column {named}. Its columns are: {', '.join(frame.columns)}.")
     if frame.height == 0:
         raise DataError("The table has no rows. Nothing can be published.")
 
@@ -96,9 +90,7 @@ def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:
         return None
     series = missing_to_null(frame[plan.count], plan)
     numbers = series.cast(pl.Float64, strict=False)
-    unfit = (
-        numbers.is_null() | ~numbers.is_finite() | (numbers < 0) | (numbers != numbers.floor())
-    )
+    unfit = numbers.is_null() | ~numbers.is_finite() | (numbers < 0) | (numbers != numbers.floor())
     bad = int(unfit.fill_null(True).sum())
     if bad:
         raise DataError(

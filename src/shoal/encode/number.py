@@ -34,9 +34,7 @@ def encode_number(
     return column, (codes,)
 
 
-def line_axis(
-    values: NDArray[np.float64], extent: float, *, has_missing: bool, share: float = 1.0
-) -> Axis:
+def line_axis(values: NDArray[np.float64], extent: float, *, has_missing: bool, share: float = 1.0) -> Axis:
     """An axis over sorted `values`; 0 everywhere where the extent is 0."""
     scale = share / extent if extent > 0 else 0.0
     size = values.size + has_missing
@@ -66,9 +64,7 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     """
     if kind.name == "date":
         return _dates(series, kind)
-    if series.dtype == pl.Boolean or not (
-        series.dtype == pl.String or series.dtype.is_numeric()
-    ):
+    if series.dtype == pl.Boolean or not (series.dtype == pl.String or series.dtype.is_numeric()):
         raise DataError(
             f"Column {series.name!r} is declared a number, but its type is {series.dtype}. "
             "Declare it a label, or convert it first."
@@ -124,9 +120,7 @@ def _parse_dates(series: pl.Series, kind: Kind) -> pl.Series:
         else:
             iso = text.str.replace(" ", "T", literal=True)
             iso = iso.set(iso.str.len_chars() == 10, None).fill_null(iso + "T00:00:00")
-            parsed = iso.str.to_datetime(
-                strict=False, time_unit="us", format="%Y-%m-%dT%H:%M:%S%.f"
-            )
+            parsed = iso.str.to_datetime(strict=False, time_unit="us", format="%Y-%m-%dT%H:%M:%S%.f")
             parsed = parsed.fill_null(
                 iso.str.to_datetime(strict=False, time_unit="us", format="%Y-%m-%dT%H:%M")
             )

@@ -38,9 +38,7 @@ def check_fit(name: str, plan: Plan, columns: tuple[Column, ...]) -> None:
     """Compare what a method declares with what is asked; the only place that does."""
     its = facts(name)
     if its.only_k is not None and plan.k != its.only_k:
-        raise PlanError(
-            f"Method {name!r} works for k = {its.only_k}; the plan says k = {plan.k}."
-        )
+        raise PlanError(f"Method {name!r} works for k = {its.only_k}; the plan says k = {plan.k}.")
     if its.most_columns is not None and len(columns) > its.most_columns:
         raise PlanError(
             f"Method {name!r} takes at most {its.most_columns} quasi-identifiers; "

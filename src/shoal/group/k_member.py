@@ -20,9 +20,10 @@ Reference
     Differs from the paper: works on distinct rows with counts, and takes as many copies of a tuple as
     the group still needs.
 
-Example
+Example:
     >>> FACTS.objective
     'loss'
+
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.spans import SET, distance, fill_costs, span
+from shoal.kernels.spans import distance, fill_costs
 
 __all__ = ["grow_groups"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WITHHELD", "Groups", "Grouping", "Proof"]
+__all__ = ["WITHHELD", "Grouping", "Groups", "Proof"]
 
 WITHHELD = -1
 
@@ -58,9 +58,7 @@ class Grouping:
         return int(self.count[self.group == WITHHELD].sum())
 
     @classmethod
-    def of_labels(
-        cls, label: NDArray[np.integer], count: NDArray[np.integer], **more: object
-    ) -> Grouping:
+    def of_labels(cls, label: NDArray[np.integer], count: NDArray[np.integer], **more: object) -> Grouping:
         """A grouping that splits no copies: one label per distinct row, any numbering, -1 withheld.
 
         Groups are renumbered by their first distinct row.
@@ -84,11 +82,12 @@ class Grouping:
         kept = count > 0
         distinct, group, count = distinct[kept], group[kept], count[kept]
         order = np.lexsort((group, distinct))
-        distinct, group, count = distinct[order], group[order], count[order].astype(np.int64)
+        distinct, group = distinct[order], group[order]
+        copies = count[order].astype(np.int64)
         if distinct.size:
             new = np.r_[True, (distinct[1:] != distinct[:-1]) | (group[1:] != group[:-1])]
             starts = np.flatnonzero(new)
-            count = np.add.reduceat(count, starts)
+            copies = np.add.reduceat(copies, starts)
             distinct, group = distinct[starts], group[starts]
         old, first, inverse = np.unique(group, return_index=True, return_inverse=True)
         real = old >= 0
@@ -101,7 +100,7 @@ class Grouping:
         return cls(
             distinct.astype(np.int32),
             rank[inverse.ravel()],
-            count,
+            copies,
             **more,  # type: ignore[arg-type]
         )
 

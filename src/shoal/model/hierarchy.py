@@ -7,6 +7,7 @@ of a set of leaves depends on its first and last member alone. Kernels live on t
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ class Builder:
 
 def prefixes(*lengths: int) -> Builder:
     """Levels that keep ever fewer leading characters of a code: `prefixes(5, 3, 0)` for ZIP codes."""
-    if not lengths or any(a <= b for a, b in zip(lengths, lengths[1:], strict=False)):
+    if not lengths or any(a <= b for a, b in itertools.pairwise(lengths)):
         raise PlanError("prefixes needs falling lengths, such as prefixes(5, 3, 0).")
     if min(lengths) < 0:
         raise PlanError("prefixes needs lengths of at least 0, such as prefixes(5, 3, 0).")
@@ -213,7 +214,7 @@ def bins(*widths: float) -> Builder:
     """Levels of ever wider bins that start at 0: `bins(5, 10, 50)` for ages."""
     if not widths or min(widths) <= 0:
         raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).")
-    for narrow, wide in zip(widths, widths[1:], strict=False):
+    for narrow, wide in itertools.pairwise(widths):
         if wide <= narrow or not math.isclose(wide / narrow, round(wide / narrow)):
             raise PlanError("bins needs each width to be a multiple of the one before.")
 
@@ -246,9 +247,7 @@ def calendar(*levels: str) -> Builder:
         raise PlanError('calendar needs levels, such as calendar("month", "year", "decade").')
     for level in levels:
         if level not in _CALENDAR:
-            raise PlanError(
-                f"calendar has no level {level!r}. Choose one of: {', '.join(order)}."
-            )
+            raise PlanError(f"calendar has no level {level!r}. Choose one of: {', '.join(order)}.")
     if [order.index(level) for level in levels] != sorted({order.index(x) for x in levels}):
         raise PlanError(f"calendar needs its levels from fine to coarse: {', '.join(order)}.")
 

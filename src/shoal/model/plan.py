@@ -41,9 +41,7 @@ class Kind:
             raise PlanError(f"Column {column!r}: there is no kind {text!r}. {choices(KINDS)}")
         kind = cls(match[1], (match[2] or "").strip())
         if kind.name == "place" and len(kind.parts) != 2:
-            raise PlanError(
-                f"Column {column!r}: a place names its two number columns: place(lat, lon)."
-            )
+            raise PlanError(f"Column {column!r}: a place names its two number columns: place(lat, lon).")
         if kind.inside and kind.name not in {"place", "date"}:
             raise PlanError(f"Column {column!r}: the kind {kind.name!r} takes no brackets.")
         return kind
@@ -107,16 +105,12 @@ class Plan:
         for role in ROLES:
             for name in getattr(self, role):
                 if name in role_of:
-                    what = (
-                        "twice" if role_of[name] == role else f"as {role_of[name]} and {role}"
-                    )
+                    what = "twice" if role_of[name] == role else f"as {role_of[name]} and {role}"
                     raise PlanError(f"Column {name!r} is named {what}. Give it one role.")
                 role_of[name] = role
         for name in (self.count,) if self.count is not None else ():
             if name in role_of:
-                raise PlanError(
-                    f"Column {name!r} is named as count and {role_of[name]}. Give it one role."
-                )
+                raise PlanError(f"Column {name!r} is named as count and {role_of[name]}. Give it one role.")
 
     def _check_columns(self) -> None:
         for what in ("kinds", "hierarchies", "weights"):
@@ -169,9 +163,7 @@ class Plan:
             ("distance", DISTANCES),
         ):
             if getattr(self, name) not in allowed:
-                raise PlanError(
-                    f"There is no {name} {getattr(self, name)!r}. {choices(allowed)}"
-                )
+                raise PlanError(f"There is no {name} {getattr(self, name)!r}. {choices(allowed)}")
         if not _is_number(self.withhold) or not 0 <= self.withhold < 1:
             raise PlanError(
                 f"withhold = {self.withhold!r} is not a share of the rows. "
@@ -231,9 +223,7 @@ class Plan:
 def _words(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list | tuple | set | frozenset) and all(
-        isinstance(word, str) for word in value
-    ):
+    if isinstance(value, list | tuple | set | frozenset) and all(isinstance(word, str) for word in value):
         return tuple(sorted(value)) if isinstance(value, set | frozenset) else tuple(value)
     raise PlanError(f"{name} must be a list of names.")
 

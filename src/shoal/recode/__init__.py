@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from shoal.model.coded import Coded
-from shoal.model.grouping import Groups, Grouping
+from shoal.model.grouping import Grouping, Groups
 from shoal.model.plan import Plan
 from shoal.recode.generalize import generalize
 from shoal.recode.pieces import lay_out

@@ -90,38 +90,22 @@ def _sets(
     return cells
 
 
-def _ranges(
-    column: Column, low: NDArray[np.int32], high: NDArray[np.int32], plan: Plan
-) -> list[pl.Series]:
+def _ranges(column: Column, low: NDArray[np.int32], high: NDArray[np.int32], plan: Plan) -> list[pl.Series]:
     values, missing = column.numbers[0], column.axes[0].missing
     pairs, place = _by_pair(low, high)
     picked = pl.Series(place)
     if plan.cells == "text":
         texts = [text_of(value, column.form) for value in values.tolist()]
         cells = [
-            (
-                None
-                if a == missing
-                else SUPPRESSED
-                if b == missing
-                else print_range(texts[a], texts[b])
-            )
+            (None if a == missing else SUPPRESSED if b == missing else print_range(texts[a], texts[b]))
             for a, b in pairs
         ]
         return [pl.Series(column.name, cells, dtype=pl.String)[picked].rename(column.name)]
     known = [b != missing for _, b in pairs]
-    ends = [
-        (float(values[a]), float(values[b]))
-        for (a, b), ok in zip(pairs, known, strict=True)
-        if ok
-    ]
+    ends = [(float(values[a]), float(values[b])) for (a, b), ok in zip(pairs, known, strict=True) if ok]
     lows, highs = iter([a for a, _ in ends]), iter([b for _, b in ends])
-    least = pl.Series(
-        column.name, [next(lows) if ok else None for ok in known], dtype=pl.Float64
-    )
-    greatest = pl.Series(
-        column.name, [next(highs) if ok else None for ok in known], dtype=pl.Float64
-    )
+    least = pl.Series(column.name, [next(lows) if ok else None for ok in known], dtype=pl.Float64)
+    greatest = pl.Series(column.name, [next(highs) if ok else None for ok in known], dtype=pl.Float64)
     if plan.cells == "bounds":
         return [
             typed(least, column.form)[picked].rename(f"{column.name}_low"),

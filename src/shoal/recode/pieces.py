@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.model.coded import Coded
-from shoal.model.grouping import Groups, Grouping
+from shoal.model.grouping import Grouping, Groups
 from shoal.model.plan import Plan
 
 __all__ = ["Pieces", "lay_out"]
@@ -29,9 +29,7 @@ class Pieces:
     records: NDArray[np.int64]
 
 
-def lay_out(
-    frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan
-) -> tuple[Pieces, Groups]:
+def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[Pieces, Groups]:
     """Give every input row its group; a row of several records may become several pieces."""
     first = np.searchsorted(grouping.distinct, np.arange(coded.distinct))
     label = grouping.group[first][coded.row]
@@ -40,8 +38,7 @@ def lay_out(
     if rows.size == 0:
         pieces = _whole(coded, label)
     else:
-        rows = _shuffled(frame, coded, rows, plan)
-        pieces = _dealt(coded, grouping, label, rows, shared)
+        pieces = _dealt(coded, grouping, label, _shuffled(frame, coded, rows, plan), shared)
         label = label.copy()
         # a row's own label is that of its first piece
         label[pieces.row[::-1]] = pieces.group[::-1]
@@ -50,9 +47,7 @@ def lay_out(
 
 def _whole(coded: Coded, label: NDArray[np.int32]) -> Pieces:
     row = np.arange(label.size, dtype=np.int32)
-    records = (
-        coded.records if coded.records is not None else np.ones(label.size, dtype=np.int64)
-    )
+    records = coded.records if coded.records is not None else np.ones(label.size, dtype=np.int64)
     kept = records > 0
     return Pieces(row[kept], label[kept], records[kept])
 
