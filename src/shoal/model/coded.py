@@ -81,7 +81,8 @@ def pack(axes: Sequence[tuple[Axis, float]]) -> Metric:
             table = np.zeros(axis.size)
             table[: axis.position.size] = axis.position * weight
         elif axis.form == TREE:
-            assert axis.gap is not None and axis.levels is not None, "a tree has gaps and levels"
+            assert axis.gap is not None, "a tree has gaps"
+            assert axis.levels is not None, "a tree has levels"
             table = _running_maxima(axis.gap * weight, axis.size)
             levels.append(axis.levels.ravel())
             level_at += axis.levels.size
