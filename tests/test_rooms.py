@@ -22,8 +22,8 @@ MAY_IMPORT = {
     "bound": {"bound", "kernels", *VALUES},
     "recode": {"recode", "kernels", *VALUES},
     "engines": {"engines", *STAGES, *VALUES},
-    "run": {"engines", *VALUES},
-    "__init__": {"run", *VALUES},
+    "run": {"engines", "read", "publish", *VALUES},
+    "__init__": {"run", "read", "publish", *VALUES},
     "cli": {"cli"},
     "web": {"web"},
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
     from shoal.model.verdict import Verdict
+    from shoal.read.table import TableRead, read_table
     from shoal.run import Release, anonymize
 
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "PlanError": "errors",
     "Release": "run",
     "ShoalError": "errors",
+    "TableRead": "read.table",
     "TooFewRows": "errors",
     "Verdict": "model.verdict",
     "anonymize": "run",
@@ -37,6 +39,7 @@ _HOMES = {
     "calendar": "model.hierarchy",
     "flat": "model.hierarchy",
     "prefixes": "model.hierarchy",
+    "read_table": "read.table",
 }
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "PlanError",
     "Release",
     "ShoalError",
+    "TableRead",
     "TooFewRows",
     "Verdict",
     "anonymize",
@@ -56,6 +60,7 @@ __all__ = [
     "calendar",
     "flat",
     "prefixes",
+    "read_table",
 ]
 
 

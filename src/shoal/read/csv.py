@@ -1,0 +1,287 @@
+"""Text tables: encoding, delimiter and decimal comma guessed; every column read as text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import DataError, PlanError
+
+__all__ = ["TextTable", "decode", "guess_delimiter", "read_csv"]
+
+DELIMITERS = (",", ";", "\t", "|")
+WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+SAMPLE = 1 << 16
+SAMPLE_ROWS = 1000
+BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+COMMA_NUMBER = r"^\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?\s*$"
+POINT_NUMBER = r"^\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*$"
+THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$"
+MOST_MARKS = 2
+"""Texts without a digit that a number column may hold besides numbers: marks for missing cells."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextTable:
+    """A table read from text, what was guessed in words, and how the text was written."""
+
+    frame: pl.DataFrame
+    said: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    decimal: str
+
+
+def read_csv(
+    path: Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str | None = None
+) -> TextTable:
+    """Read a text table with a header; what is not given is guessed and said."""
+    if decimal not in {None, ".", ","}:
+        raise PlanError(f"There is no decimal sign {decimal!r}. Choose one of: '.', ','.")
+    said = []
+    raw, found = decode(path, encoding)
+    if encoding is None:
+        said.append(f"encoding {found}")
+    if delimiter is None:
+        delimiter = guess_delimiter(raw, prefer="\t" if ".ts" in path.name.lower() else ",")
+        said.append(f"delimiter {'tab' if delimiter == chr(9) else repr(delimiter)}")
+    else:
+        delimiter = WORDS.get(delimiter.strip().lower(), delimiter)
+        if len(delimiter.encode()) != 1 or delimiter in '"\n\r\0':
+            raise PlanError(f"The delimiter {delimiter!r} is not one plain character, such as ';' or tab.")
+    header = _header(raw, delimiter, path)
+    names = _names(header, path)
+    if names != header:
+        said.append("blanks around column names removed")
+    frame = _parse(raw, delimiter, names, path)
+    if decimal == "." or b"," not in raw or (decimal is None and delimiter == ","):
+        return TextTable(frame, tuple(said), delimiter, found, decimal or ".")
+    del raw
+    frame, decimal_said, found_decimal = _decimals(frame, decimal)
+    return TextTable(frame, (*said, *decimal_said), delimiter, found, found_decimal)
+
+
+def decode(path: Path, encoding: str | None) -> tuple[bytes, str]:
+    """The file as UTF-8 with plain line ends, unpacked; and the encoding it was in."""
+    try:
+        raw = path.read_bytes()
+        if raw.startswith(b"\x1f\x8b"):
+            raw = gzip.decompress(raw)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or 'it is damaged'}.") from None
+    except (EOFError, zlib.error):
+        raise DataError(f"{path} is damaged or cut short: it cannot be unpacked.") from None
+    found = encoding or next((name for bom, name in BOMS if raw.startswith(bom)), "utf-8")
+    try:
+        known = codecs.lookup(found).name
+        if known == "utf-8-sig" or (known == "utf-8" and raw.startswith(codecs.BOM_UTF8)):
+            raw = raw.removeprefix(codecs.BOM_UTF8)
+        elif known != "utf-8":  # plain UTF-8 is checked by the parser, at no cost
+            raw = raw.decode(found).removeprefix("\ufeff").encode()
+    except LookupError:
+        raise PlanError(
+            f"There is no encoding {found!r}. Give utf-8, utf-16, cp1252, latin-1 or another of Python's."
+        ) from None
+    except UnicodeError:
+        raise DataError(f"{path} is not written in the encoding {found}. Name the right one.") from None
+    if not raw or raw.isspace():
+        raise DataError(f"{path} is empty. Give a file with a header and rows.")
+    if b"\0" in raw:
+        raise DataError(
+            f"{path} holds zero bytes, so it is not plain text. If it is UTF-16, name the encoding "
+            "utf-16-le or utf-16-be."
+        )
+    if b"\r" in raw and b"\n" not in raw:
+        raw = raw.replace(b"\r", b"\n")
+    return raw.lstrip(b"\r\n"), found
+
+
+def guess_delimiter(raw: bytes, *, prefer: str = ",") -> str:
+    """The delimiter that cuts the first lines into the same number of cells, at least two."""
+    lines = raw[:SAMPLE].decode("utf-8", errors="replace").splitlines(keepends=True)
+    if len(raw) > SAMPLE and len(lines) > 1:
+        lines.pop()  # cut off in the middle
+    best, best_score = prefer, (0.0, 0, False)
+    for delimiter in DELIMITERS:
+        try:
+            widths = [len(cells) for cells in csv.reader(lines[:500], delimiter=delimiter) if cells]
+        except csv.Error:
+            continue
+        if not widths or widths[0] < 2:
+            continue
+        share = widths.count(widths[0]) / len(widths)
+        score = (share, widths[0], delimiter == prefer)
+        if score > best_score:
+            best, best_score = delimiter, score
+    return best
+
+
+def _records(raw: bytes, delimiter: str) -> Iterator[list[str]]:
+    text = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", newline="")
+    return csv.reader(text, delimiter=delimiter)
+
+
+def _header(raw: bytes, delimiter: str, path: Path) -> list[str]:
+    try:
+        return next(_records(raw, delimiter))
+    except UnicodeError:
+        raise _not_utf8(path) from None
+    except (csv.Error, StopIteration):
+        raise _bad_quotes(path) from None
+
+
+def _names(header: list[str], path: Path) -> list[str]:
+    names = [name.strip() for name in header]
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
+    if doubled:
+        listed = ", ".join(repr(name) for name in doubled)
+        raise DataError(f"{path} has doubled columns: {listed}. Rename them.")
+    nameless = names.count("")
+    if nameless:
+        raise DataError(
+            f"{path} has {nameless} of {len(names)} columns without a name. Name every column, or take "
+            "it out; row numbers written by other programs often stand in such a column."
+        )
+    return names
+
+
+def _parse(raw: bytes, delimiter: str, names: list[str], path: Path) -> pl.DataFrame:
+    if len(names) > 1 and raw.endswith((b"\n\n", b"\n\r\n")):  # one column: blank means missing
+        raw = raw.rstrip(b"\r\n")
+    try:
+        frame = pl.read_csv(
+            raw,
+            has_header=True,
+            separator=delimiter,
+            infer_schema=False,
+            new_columns=names,
+            raise_if_empty=False,
+        )
+    except (Exception, pl.exceptions.PanicException):
+        raise _what_is_wrong(raw, delimiter, len(names), path) from None
+    if frame.width != len(names):
+        raise _what_is_wrong(raw, delimiter, len(names), path)
+    if len(names) == 1 or _is_full(raw, frame, delimiter):
+        return frame
+    blank, short, long = _uneven(raw, delimiter, len(names), path)
+    if short or long or not blank:
+        raise _what_is_wrong(raw, delimiter, len(names), path)
+    places = pl.Series(blank, dtype=pl.UInt32)
+    return frame.filter(~pl.int_range(frame.height, dtype=pl.UInt32, eager=True).is_in(places.implode()))
+
+
+def _is_full(raw: bytes, frame: pl.DataFrame, delimiter: str) -> bool:
+    """Whether every line has a cell for every column.
+
+    The parser refuses longer lines and fills up shorter ones without a word; so the delimiters of the
+    file, less those inside quoted cells, must be as many as full lines need.
+    """
+    found = raw.count(delimiter.encode())
+    if b'"' in raw:
+        inside = frame.select(pl.all().str.count_matches(delimiter, literal=True).sum())
+        found -= sum(inside.row(0)) + sum(name.count(delimiter) for name in frame.columns)
+    return bool(found == (frame.width - 1) * (frame.height + 1))
+
+
+def _uneven(raw: bytes, delimiter: str, width: int, path: Path) -> tuple[list[int], int, int]:
+    """The places of blank lines among the rows, and the numbers of short and of long lines."""
+    blank: list[int] = []
+    short = long = 0
+    try:
+        for at, cells in enumerate(itertools.islice(_records(raw, delimiter), 1, None)):
+            if not cells:
+                blank.append(at)
+            elif len(cells) < width:
+                short += 1
+            elif len(cells) > width:
+                long += 1
+    except UnicodeError:
+        raise _not_utf8(path) from None
+    except csv.Error:
+        raise _bad_quotes(path) from None
+    return blank, short, long
+
+
+def _what_is_wrong(raw: bytes, delimiter: str, width: int, path: Path) -> DataError:
+    _, short, long = _uneven(raw, delimiter, width, path)
+    if not short and not long:
+        return _bad_quotes(path)
+    return DataError(
+        f"{path} is ragged: its header names {width} columns, but {short} lines have fewer cells and "
+        f"{long} have more. Mend those lines, or name the right delimiter (it was read with "
+        f"{'tab' if delimiter == chr(9) else repr(delimiter)})."
+    )
+
+
+def _bad_quotes(path: Path) -> DataError:
+    return DataError(
+        f"{path} has quotes that are not closed or stand inside a cell. Write quotes inside a quoted "
+        "cell twice, and close every quoted cell."
+    )
+
+
+def _not_utf8(path: Path) -> DataError:
+    return DataError(
+        f"{path} is not written in UTF-8. Name its encoding, such as cp1252 or latin-1 (Western Europe, "
+        "Windows)."
+    )
+
+
+def _decimals(frame: pl.DataFrame, decimal: str | None) -> tuple[pl.DataFrame, list[str], str]:
+    """Decimal commas as points, in columns that hold nothing but numbers and marks for missing."""
+    commas, sure, points = [], False, False
+    for column in frame.iter_columns():
+        if not _looks_numeric(column.head(SAMPLE_ROWS)) or not _looks_numeric(column):
+            continue
+        values = column.drop_nulls().unique()
+        numbers = values.filter(values.str.contains(r"\d"))
+        with_comma = numbers.filter(numbers.str.contains(",", literal=True))
+        if len(with_comma) and numbers.str.contains(COMMA_NUMBER).all():
+            commas.append(column.name)
+            sure |= not with_comma.str.contains(THOUSANDS).all()
+        elif not len(with_comma):
+            points |= bool(numbers.str.contains(POINT_NUMBER).any())
+    if not commas:
+        return frame, [], decimal or "."
+    if decimal is None and (points or not sure):
+        why = (
+            "other columns have decimal points"
+            if points
+            else "they may also stand between thousands; name the decimal sign"
+        )
+        return frame, [f"commas left as they are in columns {', '.join(commas)}: {why}"], "."
+    frame = frame.with_columns(
+        pl.when(pl.col(name).str.contains(COMMA_NUMBER))
+        .then(
+            pl.col(name)
+            .str.replace_all(".", "", literal=True)
+            .str.replace(",", ".", literal=True)
+            .str.strip_chars()
+        )
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in commas
+    )
+    return frame, [f"decimal ',' in columns {', '.join(commas)}"], ","
+
+
+def _looks_numeric(cells: pl.Series) -> bool:
+    """Whether the cells are numbers, with commas or points, but for a few marks without a digit."""
+    values = cells.drop_nulls().unique()
+    marks = values.filter(~values.str.contains(r"\d"))
+    numeric = values.str.contains(COMMA_NUMBER) | values.str.contains(POINT_NUMBER)
+    return len(marks) <= MOST_MARKS and int(numeric.sum()) + len(marks) == len(values)

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import gzip
+import sys
+
+import polars as pl
+import pytest
+
+from shoal.errors import DataError, MissingExtra, PlanError
+from shoal.read import read_table
+
+CANARY = "Zyxwvut73"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(content: bytes | str, name: str = "table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return put
+
+
+def refusal(path, **words) -> str:
+    """The message with which a file is refused: without cells, and without a cause that has them."""
+    with pytest.raises(DataError) as caught:
+        read_table(path, **words)
+    seen, error = "", caught.value
+    while error is not None:
+        seen += str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    assert CANARY not in seen
+    return str(caught.value)
+
+
+def test_every_column_is_text_so_codes_keep_their_zeros(write):
+    table = read_table(write("zip,age,day\n01234,30,2020-01-02\n00501,4.50,2020-02-03\n"))
+    assert table.frame.rows() == [("01234", "30", "2020-01-02"), ("00501", "4.50", "2020-02-03")]
+    assert table.frame.dtypes == [pl.String] * 3
+
+
+def test_empty_cells_are_null_and_blanks_inside_stay(write):
+    frame = read_table(write('a,b\n, x \n"",y\n')).frame
+    assert frame.rows() == [(None, " x "), (None, "y")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_guessed_and_said(write, delimiter):
+    lines = [["a", "b", "c"], ["1", '"x, y; z"', "2"], ["3", "w", "4"]]
+    table = read_table(write("\n".join(delimiter.join(line) for line in lines)))
+    assert table.delimiter == delimiter
+    assert table.frame.rows() == [("1", "x, y; z", "2"), ("3", "w", "4")]
+    assert f"delimiter {'tab' if delimiter == chr(9) else repr(delimiter)}" in table.said
+
+
+def test_a_given_delimiter_is_used_and_not_said(write):
+    table = read_table(write("a;b\n1;2\n"), delimiter=",")
+    assert table.frame.columns == ["a;b"]
+    assert not any("delimiter" in word for word in table.said)
+    assert read_table(write("a\tb\n1\t2\n"), delimiter="tab").frame.width == 2
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "ü"])
+def test_a_delimiter_is_one_plain_character(write, delimiter):
+    with pytest.raises(PlanError, match="delimiter"):
+        read_table(write("a,b\n1,2\n"), delimiter=delimiter)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_encoding_is_guessed_and_said(write, encoding):
+    table = read_table(write("größe,ort\n1,Köln\n2,Łódź\n".encode(encoding)))
+    assert table.frame.columns == ["größe", "ort"]
+    assert table.frame["ort"].to_list() == ["Köln", "Łódź"]
+    assert (table.encoding, f"encoding {encoding}" in table.said) == (encoding, True)
+
+
+def test_western_encodings_are_used_only_where_named(write):
+    path = write(f"ort,wer\nKöln,{CANARY}\n".encode("cp1252"))
+    assert "not written in UTF-8" in refusal(path)
+    assert read_table(path, encoding="cp1252").frame["ort"].to_list() == ["Köln"]
+    assert read_table(path, encoding="latin-1").frame["ort"].to_list() == ["Köln"]
+
+
+def test_a_wrong_or_unknown_encoding_is_refused(write):
+    path = write(f"a,b\nß,{CANARY}\n")
+    assert "utf-16" in refusal(path, encoding="utf-16")
+    assert "ascii" in refusal(path, encoding="ascii")
+    for unknown in ("klingon", "rot13"):
+        with pytest.raises(PlanError, match="no encoding"):
+            read_table(path, encoding=unknown)
+    assert "zero bytes" in refusal(write("a,b\n1,2\n".encode("utf-16-le")))
+
+
+def test_packed_and_tabbed_files_are_read(write):
+    assert read_table(write(gzip.compress(b"a,b\n1,2\n"), "t.csv.gz")).frame.rows() == [("1", "2")]
+    assert read_table(write("a\tb\n1\t2,3\n", "t.tsv")).delimiter == "\t"
+    assert read_table(write("a|b\n1|2\n", "T.TXT")).delimiter == "|"
+    assert "unpacked" in refusal(write(gzip.compress(b"a,b\n1,2\n" * 99)[:-20], "t.csv.gz"))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_any_line_end_is_read(write, end):
+    assert read_table(write(end.join(["a,b", "1,2", "3,4", ""]))).frame.rows() == [("1", "2"), ("3", "4")]
+
+
+def test_blank_lines_are_no_rows(write):
+    frame = read_table(write('\n\na,b\n1,"x,y"\n\n3,\n,\n\n\n')).frame
+    assert frame.rows() == [("1", "x,y"), ("3", None), (None, None)]
+    assert read_table(write("a,b\r\n1,2\r\n\r\n3,4\r\n\r\n")).frame.height == 2
+
+
+def test_a_blank_line_of_a_single_column_is_a_missing_cell(write):
+    assert read_table(write("a\n1\n\n2\n")).frame["a"].to_list() == ["1", None, "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "short", "long"),
+    [
+        (f"a,b,c\n1,2,3\n{CANARY},5\n6,7,8\n", 1, 0),
+        (f"a,b,c\n1,2,3\n{CANARY},5,6,7\n1,2,3,4\n", 0, 2),
+        (f'a,b,c\n"1,1",2,3\n\n{CANARY},5,6,7\n1\n', 1, 1),
+        (f'a,b\n"x,y",1\n{CANARY}\n', 1, 0),
+    ],
+)
+def test_ragged_lines_are_counted(write, text, short, long):
+    message = refusal(write(text))
+    assert f"{short} lines have fewer cells" in message
+    assert f"{long} have more" in message
+
+
+@pytest.mark.parametrize("text", [f'a,b\n1,"{CANARY}\n2,y\n', f'a,b\n1,"{CANARY}"z\n2,y\n'])
+def test_broken_quotes_are_refused_without_the_cell(write, text):
+    assert "quotes" in refusal(write(text))
+
+
+def test_a_line_break_in_a_quoted_cell_is_part_of_it(write):
+    assert read_table(write('a,b\n"1\n2",3\n')).frame.rows() == [("1\n2", "3")]
+
+
+def test_what_is_not_a_table_is_refused(write, tmp_path):
+    assert "is a folder" in refusal(tmp_path)
+    assert "no file" in refusal(tmp_path / "absent.csv")
+    assert "is empty" in refusal(write(""))
+    assert "is empty" in refusal(write("\n \n"))
+    assert "no rows" in refusal(write("a,b\n"))
+    assert "doubled columns: 'a'" in refusal(write(f"a,b,a\n1,2,{CANARY}\n"))
+    assert "doubled columns: 'a'" in refusal(write("a, a\n1,2\n"))
+    assert "1 of 3 columns without a name" in refusal(write("a,,b\n1,2,3\n"))
+    assert "of no kind" in refusal(write("a,b\n1,2\n", "table.doc"))
+    for name in ("t.parquet", "t.arrow", "t.feather"):
+        assert "cannot be read" in refusal(write(f"{CANARY},2\n" * 9, name))
+
+
+def test_a_file_one_may_not_open_is_refused(write, monkeypatch):
+    path = write("a,b\n1,2\n")
+
+    def closed(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(path), "open", closed)
+    assert "Permission denied" in refusal(path)
+
+
+def test_blanks_around_column_names_are_removed_and_said(write):
+    table = read_table(write("a, b ,c\n1,2,3\n"))
+    assert table.frame.columns == ["a", "b", "c"]
+    assert "blanks around column names removed" in table.said
+
+
+def test_decimal_commas_become_points_in_number_columns_alone(write):
+    table = read_table(write("size;name;note;n\n3,5;a;1,2 or 3;7\n-1.234,25;b;x;8\n;c;;9\n?;d;;10\n"))
+    assert table.frame["size"].to_list() == ["3.5", "-1234.25", None, "?"]
+    assert table.frame["note"].to_list() == ["1,2 or 3", "x", None, None]
+    assert table.decimal == ","
+    assert "decimal ',' in columns size" in table.said
+
+
+def test_commas_that_may_be_thousands_stay_unless_the_decimal_sign_is_named(write):
+    path = write("a;b\n1,500;x\n2;y\n")
+    guessed = read_table(path)
+    assert guessed.frame["a"].to_list() == ["1,500", "2"]
+    assert any("thousands" in word for word in guessed.said)
+    assert read_table(path, decimal=",").frame["a"].to_list() == ["1.500", "2"]
+    assert read_table(write("a;b\n1,5;x\n"), decimal=".").frame["a"].to_list() == ["1,5"]
+    with pytest.raises(PlanError, match="decimal sign"):
+        read_table(path, decimal="x")
+
+
+def test_columns_that_disagree_about_the_decimal_sign_stay_as_they_are(write):
+    table = read_table(write("a;b\n1,5;2.5\n2,5;3.5\n"))
+    assert table.frame.rows() == [("1,5", "2.5"), ("2,5", "3.5")]
+    assert any("decimal points" in word for word in table.said)
+
+
+def test_typed_files_keep_their_types(tmp_path):
+    frame = pl.DataFrame({"a": [1, None], "b": ["x", "y"]})
+    for name, put in (("t.parquet", frame.write_parquet), ("t.feather", frame.write_ipc)):
+        put(tmp_path / name)
+        table = read_table(tmp_path / name)
+        assert table.frame.equals(frame)
+        assert (table.said, table.delimiter) == ((), None)
+    frame.write_ipc_stream(tmp_path / "t.arrow")
+    assert read_table(tmp_path / "t.arrow").frame.equals(frame)
+    frame.clear().write_parquet(tmp_path / "t.parquet")
+    assert "no rows" in refusal(tmp_path / "t.parquet")
+    frame.rename({"b": ""}).write_parquet(tmp_path / "t.parquet")
+    assert "without a name" in refusal(tmp_path / "t.parquet")
+
+
+def test_excel_without_its_package_names_the_extra(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    with pytest.raises(MissingExtra, match=r"shoal\[excel\]"):
+        read_table(write("x", "t.xlsx"))
+
+
+def test_a_damaged_sheet_is_refused(write):
+    pytest.importorskip("fastexcel")
+    assert "cannot be read" in refusal(write(CANARY * 9, "t.xlsx"))
