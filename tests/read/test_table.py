@@ -40,9 +40,9 @@ def test_every_column_is_text_so_codes_keep_their_zeros(write):
     assert table.frame.dtypes == [pl.String] * 3
 
 
-def test_empty_cells_are_null_and_blanks_inside_stay(write):
+def test_empty_cells_are_null_unless_quoted_and_blanks_stay(write):
     frame = read_table(write('a,b\n, x \n"",y\n')).frame
-    assert frame.rows() == [(None, " x "), (None, "y")]
+    assert frame.rows() == [(None, " x "), ("", "y")]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
