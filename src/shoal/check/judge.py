@@ -2,38 +2,149 @@
 
 from __future__ import annotations
 
-import polars as pl
+from collections.abc import Sequence
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.check.diversity import measure
+from shoal.check.kanonymity import Classes, classes_of, records_of, too_small
+from shoal.check.loss import (
+    Cells,
+    entropy_share,
+    loss_of_column,
+    published_names,
+    read_column,
+    total_of,
+)
+from shoal.check.risk import risk_of
+from shoal.check.ruler import RANGES, Ruler, ruler_of
 from shoal.model.column import Column
 from shoal.model.plan import Plan
-from shoal.model.verdict import Risk, Verdict
+from shoal.model.verdict import ColumnLoss, Verdict
 
 __all__ = ["judge"]
 
+_MEASURED = ("generalize", "suppress")
+"""Styles whose cells say what they cover; others publish values that stand for a whole group."""
+
 
 def judge(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...], *, withheld: int) -> Verdict:
-    """Judge a finished table by its published quasi-identifier cells."""
+    """Judge a finished table by its published quasi-identifier cells.
+
+    Every column that the plan does not call sensitive, kept or count is taken for a quasi-identifier, so
+    that nothing can slip into the release unseen.
+    """
     others = {*plan.sensitive, *plan.keep, plan.count}
     quasi = [name for name in table.columns if name not in others]
-    records = pl.col(plan.count).sum() if plan.count else pl.len()
-    sizes = table.group_by(quasi).agg(records.alias("\0records"))["\0records"]
-    smallest = int(sizes.min() or 0)  # type: ignore[arg-type]
-    total = int(sizes.sum())
-    reasons = () if smallest >= plan.k else (f"The smallest class has {smallest} records.",)
-    return Verdict(
+    rulers = [(column, ruler_of(column, loss=plan.loss)) for column in columns]
+    wanted = [n for _, ruler in rulers if ruler is not None for n in published_names(ruler, plan.cells)]
+    reasons = _wrong_columns(table, plan, wanted)
+    if plan.count is not None and plan.count not in table.columns:
+        classes = classes_of(table, quasi, records_of(table, None))
+    else:
+        classes = classes_of(table, quasi, records_of(table, plan.count))
+    reasons += too_small(classes, plan.k)
+    if classes.total == 0:
+        reasons += ("The table holds no records.",)
+    measured, losses, entropy = _losses(table, plan, rulers, classes, withheld=withheld)
+    return verdict_of(
+        table,
+        classes,
         k=plan.k,
-        records=total + withheld,
+        sensitive=[name for name in plan.sensitive if name in table.columns],
         withheld=withheld,
-        classes=len(sizes),
-        smallest_class=smallest,
-        largest_class=int(sizes.max() or 0),  # type: ignore[arg-type]
-        mean_class=total / max(len(sizes), 1),
-        discernibility=int((sizes**2).sum()),
-        entropy=None,
-        loss=None,
-        loss_percent=None,
-        columns=(),
-        sensitive=(),
-        risk=Risk(1 / max(smallest, 1), 0.0, 0.0, 0.0, 0),
+        losses=losses,
+        entropy=entropy,
+        reasons=reasons + measured,
+    )
+
+
+def verdict_of(
+    table: pl.DataFrame,
+    classes: Classes,
+    *,
+    k: int | None,
+    sensitive: Sequence[str],
+    withheld: int,
+    losses: tuple[ColumnLoss, ...],
+    entropy: float | None,
+    reasons: tuple[str, ...],
+) -> Verdict:
+    """Everything that follows from the classes, with the losses and reasons found elsewhere."""
+    sizes = classes.sizes
+    records = classes.total + withheld
+    loss, percent = total_of(losses, records=records) if losses else (None, None)
+    return Verdict(
+        k=k,
+        records=records,
+        withheld=withheld,
+        classes=sizes.size,
+        smallest_class=int(sizes.min(initial=classes.total)),
+        largest_class=int(sizes.max(initial=0)),
+        mean_class=classes.total / max(sizes.size, 1),
+        # a withheld record cannot be told from any other
+        discernibility=sum(size * size for size in sizes.tolist()) + withheld * records,
+        entropy=entropy,
+        loss=loss,
+        loss_percent=percent,
+        columns=losses,
+        sensitive=tuple(measure(table[name], classes) for name in sensitive),
+        risk=risk_of(sizes),
         reasons=reasons,
     )
+
+
+def _wrong_columns(table: pl.DataFrame, plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
+    named = [*wanted, *plan.sensitive, *plan.keep, *((plan.count,) if plan.count is not None else ())]
+    absent = [repr(name) for name in named if name not in table.columns]
+    present = [repr(name) for name in plan.identifier if name in table.columns]
+    reasons: tuple[str, ...] = ()
+    if absent:
+        reasons += (f"The table lacks the column {', '.join(absent)}.",)
+    if present:
+        reasons += (f"The table still holds the identifier {', '.join(present)}.",)
+    return reasons
+
+
+def _losses(
+    table: pl.DataFrame,
+    plan: Plan,
+    rulers: Sequence[tuple[Column, Ruler | None]],
+    classes: Classes,
+    *,
+    withheld: int,
+) -> tuple[tuple[str, ...], tuple[ColumnLoss, ...], float | None]:
+    """Reasons from cells that do not fit, the loss of each column, and the entropy."""
+    faces = table[classes.row]
+    reasons: list[str] = []
+    losses: list[ColumnLoss] = []
+    counted: list[tuple[Cells, NDArray[np.int64]]] = []
+    for column, ruler in rulers:
+        cells = _read(faces, plan, ruler, classes)
+        if cells is None or ruler is None:
+            losses.append(ColumnLoss(column.name, column.weight, column.denominator, None))
+            continue
+        losses.append(loss_of_column(cells, ruler, withheld=withheld))
+        if cells.unfit:
+            distinct = sum(reading is None for reading in cells.readings)
+            reasons.append(
+                f"Column {column.name!r}: the cells of {cells.unfit} of {classes.total} records "
+                f"({distinct} different cells) cannot be read or do not fit its values."
+            )
+        if column.counts:
+            counted.append((cells, column.counts[0]))
+    entropy = entropy_share(counted, withheld=withheld) if len(counted) == len(rulers) else None
+    return tuple(reasons), tuple(losses), entropy
+
+
+def _read(faces: pl.DataFrame, plan: Plan, ruler: Ruler | None, classes: Classes) -> Cells | None:
+    if ruler is None or plan.style not in _MEASURED:
+        return None
+    if ruler.published == RANGES and plan.cells == "middle":
+        return None
+    names = published_names(ruler, plan.cells)
+    if any(name not in faces.columns for name in names):
+        return None
+    return read_column(faces, names, ruler, classes.sizes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -33,15 +35,29 @@ def encode(frame: pl.DataFrame, plan: Plan) -> Coded:
         codes.extend(its_codes)
     axes = [(axis, column.weight) for column in columns for axis in column.axes]
     distinct, row = _distinct(codes, [axis.size for axis, _ in axes])
-    count = np.bincount(row, weights=records, minlength=len(distinct))
+    count = np.rint(np.bincount(row, weights=records, minlength=len(distinct))).astype(np.int64)
     return Coded(
         codes=distinct,
-        count=np.rint(count).astype(np.int64),
+        count=count,
         row=row,
-        columns=tuple(columns),
+        columns=_counted(columns, distinct, count),
         metric=pack(axes),
         records=records,
     )
+
+
+def _counted(columns: list[Column], codes: Codes, count: NDArray[np.int64]) -> tuple[Column, ...]:
+    """The columns with the records of each of their codes."""
+    counted: list[Column] = []
+    at = 0
+    for column in columns:
+        sums = [
+            np.bincount(codes[:, at + place], weights=count, minlength=axis.size)
+            for place, axis in enumerate(column.axes)
+        ]
+        counted.append(replace(column, counts=tuple(np.rint(s).astype(np.int64) for s in sums)))
+        at += len(column.axes)
+    return tuple(counted)
 
 
 def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:

@@ -47,7 +47,8 @@ class Column:
     `numbers` the values behind the codes of each axis of a number, date or place, as floats (dates as
     days, moments as microseconds). `denominator` is what the loss of the column is divided by:
     the range of a number, leaves - 1 of a tree, distinct - 1 of a label, height by levels.
-    `form` says how a number is printed: integer, float, date or datetime.
+    `form` says how a number is printed: integer, float, date or datetime. `counts` holds the records of
+    each code, per axis.
     """
 
     name: str
@@ -61,3 +62,4 @@ class Column:
     hierarchy: Hierarchy | None = None
     form: str = "text"
     parts: tuple[str, ...] = ()
+    counts: tuple[NDArray[np.int64], ...] = ()

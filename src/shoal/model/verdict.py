@@ -9,12 +9,12 @@ __all__ = ["ColumnLoss", "Risk", "Sensitive", "Verdict"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnLoss:
-    """How much of one quasi-identifier was given up: 0 nothing, 1 all of it."""
+    """How much of one quasi-identifier was given up: 0 nothing, 1 all of it, None unknown."""
 
     name: str
     weight: float
     denominator: float
-    loss: float
+    loss: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Sensitive:
     """How well the values of one sensitive column are mixed in the worst class.
 
     `distinct`: different values; `entropy`: exp of the entropy (an effective number of values);
-    `recursive`: the least c for which (c, 2)-diversity holds, infinite where a class has one value;
+    `recursive`: (c, 2)-diversity holds for every c above it, infinite where a class has one value;
     `largest_share`: of the commonest value; `closeness_equal` and `closeness_ordered`: the greatest
     distance between a class's distribution and the table's (ordered is None for text).
     """
@@ -57,7 +57,9 @@ class Verdict:
     """The judgement of a finished table; `reasons` is empty exactly where it passed.
 
     `loss` and `loss_percent` are None where the table's cells cannot tell (a stranger's table without
-    a plan, or published middles). Withheld records count in full in the loss.
+    a plan, or published middles). Withheld records count in full in the loss. `entropy` is the
+    non-uniform entropy as a share: the bits given up of all bits the original cells held; None where the
+    original frequencies are not known.
     """
 
     k: int | None

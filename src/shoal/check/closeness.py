@@ -1,0 +1,59 @@
+"""t-closeness: how far a class's distribution of a sensitive value is from the whole table's.
+
+N. Li, T. Li, S. Venkatasubramanian. t-closeness: privacy beyond k-anonymity and l-diversity. ICDE 2007.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.check.mix import Mix
+
+__all__ = ["equal_distance", "ordered_distance"]
+
+
+def equal_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
+    """The greatest distance where all values are equally far apart: half the sum of |p - q|."""
+    whole = _whole(mix)
+    starts = mix.start[:-1]
+    p = mix.records / np.repeat(sizes, np.diff(mix.start))
+    q = whole[mix.value]
+    # values that a class lacks differ by their whole share: 1 less the shares of those it has
+    here = np.add.reduceat(np.abs(p - q) - q, starts)
+    return float(max(0.0, ((here + 1.0) / 2).max()))
+
+
+def ordered_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
+    """The greatest earth mover's distance where values stand in a row, 1 from first to last.
+
+    Per class the sum over the m - 1 gaps between neighbouring values of |P - Q| / (m - 1), P and Q
+    summed up to the gap. Between two values that a class has, P is constant and Q rises, so a run of
+    gaps is two differences of prefix sums: no table of classes by values is ever made.
+    """
+    if mix.values < 2:
+        return 0.0
+    up_to = np.cumsum(_whole(mix))[:-1]
+    total = np.r_[0.0, np.cumsum(up_to)]
+    gaps = up_to.size
+    starts, entries = mix.start[:-1], np.diff(mix.start)
+    share = mix.records / np.repeat(sizes, entries)
+    running = np.cumsum(share)
+    before = np.r_[0.0, running][starts]
+    level = running - np.repeat(before, entries)
+    begin = np.minimum(mix.value, gaps)
+    end = np.minimum(np.r_[mix.value[1:], 0], gaps)
+    end[mix.start[1:] - 1] = gaps
+    split = np.clip(np.searchsorted(up_to, level), begin, end)
+    below = level * (split - begin) - (total[split] - total[begin])
+    above = (total[end] - total[split]) - level * (end - split)
+    lead = total[np.minimum(mix.value[starts], gaps)]  # gaps before the first value, where P is 0
+    distance = (np.add.reduceat(below + above, starts) + lead) / gaps
+    return float(max(0.0, distance.max()))
+
+
+def _whole(mix: Mix) -> NDArray[np.float64]:
+    counts = np.zeros(mix.values)
+    np.add.at(counts, mix.value, mix.records)
+    shares: NDArray[np.float64] = counts / counts.sum()
+    return shares

@@ -1,0 +1,69 @@
+"""How well the values of a sensitive column are mixed in each class."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from shoal.check.closeness import equal_distance, ordered_distance
+from shoal.check.kanonymity import Classes, codes_of
+from shoal.check.mix import mix_of
+from shoal.model.verdict import Sensitive
+
+__all__ = ["measure", "numbers_of"]
+
+
+def measure(series: pl.Series, classes: Classes) -> Sensitive:
+    """Everything we measure of one sensitive column, each figure in its own worst class.
+
+    A missing value is a value of its own.
+    """
+    codes, values = codes_of(series)
+    mix = mix_of(classes, codes, values)
+    if classes.sizes.size == 0:
+        return Sensitive(series.name, 0, 0.0, 0.0, 0.0, 0.0, None)
+    starts = mix.start[:-1]
+    sizes = classes.sizes.astype(np.float64)
+    share = mix.records / np.repeat(sizes, np.diff(mix.start))
+    entropy = -np.add.reduceat(share * np.log(share), starts)
+    largest = np.maximum.reduceat(mix.records, starts).astype(np.float64)
+    rest = sizes - largest
+    recursive = np.divide(largest, rest, out=np.full(rest.size, np.inf), where=rest > 0)
+    numbers = numbers_of(series)
+    ordered = None
+    if numbers is not None:
+        ranks = numbers.rank("dense").cast(pl.Int64)
+        last = int(ranks.max() or 0)  # type: ignore[arg-type]
+        # a missing value stands after all others
+        by_rank = ranks.fill_null(last + 1).to_numpy() - 1
+        ordered = ordered_distance(mix_of(classes, by_rank, last + int(ranks.null_count() > 0)), sizes)
+    return Sensitive(
+        name=series.name,
+        distinct=int(np.diff(mix.start).min()),
+        entropy=float(np.exp(entropy.min())),
+        recursive=float(recursive.max()),
+        largest_share=float((largest / sizes).max()),
+        closeness_equal=equal_distance(mix, sizes),
+        closeness_ordered=ordered,
+    )
+
+
+def numbers_of(series: pl.Series) -> pl.Series | None:
+    """The order behind a column, or None where it has none: numbers, dates, or text that reads as such."""
+    if series.dtype.is_numeric() or series.dtype.is_temporal():
+        return series.fill_nan(None) if series.dtype.is_float() else series
+    if series.dtype in {pl.Categorical, pl.Enum}:
+        series = series.cast(pl.String)
+    if series.dtype != pl.String:
+        return None
+    text = series.str.strip_chars()
+    text = text.set(text == "", None)
+    present = len(text) - text.null_count()
+    if present == 0:
+        return None
+    numbers = text.cast(pl.Float64, strict=False)
+    if len(numbers) - numbers.null_count() == present and numbers.drop_nulls().is_finite().all():
+        return numbers
+    if text.drop_nulls().str.contains(r"^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?$").all():
+        return text  # dates of one written form stand in the order of their text
+    return None

@@ -1,0 +1,104 @@
+"""Classes: rows that look alike in every published quasi-identifier cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+
+__all__ = ["Classes", "classes_of", "codes_of", "records_of", "too_small"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """The classes of a table.
+
+    `label` is the class of each row, `records` what each row stands for (1 without a count column),
+    `sizes` the records of each class, `row` one row of each class. Rows of 0 records are in no class:
+    their label is -1.
+    """
+
+    label: NDArray[np.int64]
+    records: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+    @property
+    def total(self) -> int:
+        """Records in all classes."""
+        return int(self.sizes.sum())
+
+
+def classes_of(table: pl.DataFrame, quasi: Sequence[str], records: NDArray[np.int64]) -> Classes:
+    """Sort the rows of `table` into classes by the columns `quasi`; null is a cell like any other."""
+    key = np.zeros(table.height, dtype=np.int64)
+    room = 1
+    for name in quasi:
+        codes, size = codes_of(table[name])
+        if room > 2**62 // max(size, 1):  # make the key dense again before it overflows
+            values, key = np.unique(key, return_inverse=True)
+            key, room = key.ravel().astype(np.int64), values.size
+        key = key * size + codes
+        room *= size
+    alive = records > 0
+    _, first, inverse = np.unique(key[alive], return_index=True, return_inverse=True)
+    label = np.full(table.height, -1, dtype=np.int64)
+    label[alive] = inverse.ravel()
+    sizes = _sums(label[alive], records[alive], first.size)
+    return Classes(label, records, sizes, np.flatnonzero(alive)[first])
+
+
+def codes_of(series: pl.Series) -> tuple[NDArray[np.int64], int]:
+    """A code per cell, alike exactly where the cells are alike, and how many codes there are."""
+    if series.dtype in {pl.Categorical, pl.Enum}:
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        values = series.drop_nulls().unique(maintain_order=True)
+        places = series.cast(pl.Enum(values)).to_physical()
+        codes = places.cast(pl.Int64).fill_null(values.len()).to_numpy()
+        return codes, values.len() + 1
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        raise DataError(
+            f"Column {series.name!r} holds nested values (its type is {series.dtype}), which cannot be "
+            "compared. Give it a plain type first."
+        )
+    codes = series.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    return codes, int(codes.max(initial=0)) + 1
+
+
+def records_of(table: pl.DataFrame, count: str | None) -> NDArray[np.int64]:
+    """What each row stands for; the count column must hold whole numbers of at least 0."""
+    if count is None:
+        return np.ones(table.height, dtype=np.int64)
+    if count not in table.columns:
+        raise DataError(f"The table has no column {count!r}, which should count records.")
+    numbers = table[count].cast(pl.Float64, strict=False)
+    unfit = numbers.is_null() | ~numbers.is_finite() | (numbers < 0) | (numbers != numbers.floor())
+    bad = int(unfit.fill_null(True).sum())
+    if bad:
+        raise DataError(
+            f"Column {count!r} counts records, but {bad} of {table.height} of its values are not whole "
+            "numbers of at least 0."
+        )
+    return numbers.cast(pl.Int64).to_numpy()
+
+
+def too_small(classes: Classes, k: int) -> tuple[str, ...]:
+    """What speaks against k, in words and counts; nothing where every class holds k records."""
+    small = classes.sizes[classes.sizes < k]
+    if small.size == 0:
+        return ()
+    return (
+        f"{small.size} of {classes.sizes.size} classes hold fewer than k = {k} records: "
+        f"{int(small.sum())} records in all, the smallest class {int(small.min())}.",
+    )
+
+
+def _sums(label: NDArray[np.int64], records: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Records per label; exact, since sums stay far below 2^53."""
+    return np.rint(np.bincount(label, weights=records, minlength=size)).astype(np.int64)

@@ -1,0 +1,35 @@
+"""Which values occur how often in which class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.check.kanonymity import Classes
+
+__all__ = ["Mix", "mix_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mix:
+    """How often each value of a column occurs in each class: one entry per pair that occurs.
+
+    Entries stand by class, then value code; `start` has the first entry of each class and the end.
+    """
+
+    value: NDArray[np.int64]
+    records: NDArray[np.int64]
+    start: NDArray[np.int64]
+    values: int
+
+
+def mix_of(classes: Classes, codes: NDArray[np.int64], values: int) -> Mix:
+    """Count the pairs of class and value."""
+    alive = classes.label >= 0
+    key = classes.label[alive] * values + codes[alive]
+    pairs, inverse = np.unique(key, return_inverse=True)
+    records = np.bincount(inverse.ravel(), weights=classes.records[alive], minlength=pairs.size)
+    start = np.searchsorted(pairs, np.arange(classes.sizes.size + 1, dtype=np.int64) * values)
+    return Mix(pairs % values, np.rint(records).astype(np.int64), start, values)
