@@ -22,7 +22,7 @@ def recode(
     kept = pieces.group >= 0
     parts = [
         faces[pl.Series(pieces.group[kept])],
-        frame.select(*plan.sensitive, *plan.keep)[pl.Series(pieces.row[kept])],
+        frame[pl.Series(pieces.row[kept])].select(*plan.sensitive, *plan.keep),
     ]
     if plan.count is not None:
         parts.append(pl.DataFrame({plan.count: pieces.records[kept]}))

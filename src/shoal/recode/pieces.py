@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.model.coded import Coded
-from shoal.model.grouping import Grouping, Groups
+from shoal.model.grouping import WITHHELD, Grouping, Groups
 from shoal.model.plan import Plan
 
 __all__ = ["Pieces", "lay_out"]
@@ -31,8 +31,9 @@ class Pieces:
 
 def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[Pieces, Groups]:
     """Give every input row its group; a row of several records may become several pieces."""
-    first = np.searchsorted(grouping.distinct, np.arange(coded.distinct))
-    label = grouping.group[first][coded.row]
+    first = np.full(coded.distinct, WITHHELD, dtype=np.int32)  # a row without records is in no group
+    first[grouping.distinct[::-1]] = grouping.group[::-1]
+    label = first[coded.row]
     shared = np.bincount(grouping.distinct, minlength=coded.distinct) > 1
     rows = np.flatnonzero(shared[coded.row])
     if rows.size == 0:
@@ -57,8 +58,10 @@ def _shuffled(
 ) -> NDArray[np.integer]:
     """`rows` by distinct row, and within one by published values, then shuffled by the seed."""
     names = [*plan.sensitive, *plan.keep, *([plan.count] if plan.count else [])]
-    keyed = frame.select(names)[pl.Series(rows)].with_columns(
-        pl.Series("\0distinct", coded.row[rows]), pl.Series("\0row", rows)
+    keyed = (
+        frame[pl.Series(rows)]
+        .select(names)
+        .with_columns(pl.Series("\0distinct", coded.row[rows]), pl.Series("\0row", rows))
     )
     # rows that tie in all of these are alike in the release: their order cannot matter
     rows = keyed.sort(["\0distinct", *names], nulls_last=True)["\0row"].to_numpy()

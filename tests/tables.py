@@ -1,0 +1,106 @@
+"""Random small tables of every kind, as Hypothesis strategies, and their way into Shoal."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+import polars as pl
+from hypothesis import strategies as st
+from naive import Path, Table
+
+from shoal.encode import encode
+from shoal.model.coded import Coded
+from shoal.model.hierarchy import Hierarchy
+from shoal.model.plan import Plan
+
+__all__ = ["KINDS", "PATHS", "coded_of", "plan_of", "tables"]
+
+KINDS = ("number", "date", "tree", "label")
+
+PATHS: list[Path] = [
+    ("a", "ab", "left", "*"),
+    ("b", "ab", "left", "*"),
+    ("c", "c-", "left", "*"),
+    ("d", "de", "right", "*"),
+    ("e", "de", "right", "*"),
+    ("f", "f-", "right", "*"),
+    ("g", "g-", "right", "*"),
+]
+
+_CELLS: dict[str, st.SearchStrategy[Any]] = {
+    "number": st.integers(0, 6),
+    "date": st.integers(0, 40).map(lambda days: date(2020, 1, 1) + timedelta(days=days)),
+    "tree": st.sampled_from([path[0] for path in PATHS]),
+    "label": st.sampled_from(["red", "green", "blue", "grey"]),
+}
+_TYPES: dict[str, Any] = {
+    "number": pl.Int64,
+    "date": pl.Date,
+    "tree": pl.String,
+    "label": pl.String,
+    "n": pl.Int64,
+}
+
+
+@st.composite
+def tables(
+    draw: st.DrawFn,
+    *,
+    least: int = 2,
+    most: int = 9,
+    kinds: tuple[str, ...] = KINDS,
+    most_columns: int = 3,
+    missing: bool = True,
+    copies: bool = False,
+) -> Table:
+    """A table of a few rows and columns; few values, so that ties and copies are common."""
+    rows = draw(st.integers(least, most))
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=most_columns))
+    cells: dict[str, list[Any]] = {}
+    kinds_of, weights = {}, {}
+    for at, kind in enumerate(chosen):
+        name = f"{kind}{at}"
+        some = _CELLS[kind]
+        if missing and draw(st.booleans()):
+            some = st.none() | some
+        cells[name] = draw(st.lists(some, min_size=rows, max_size=rows))
+        kinds_of[name] = kind
+        # the first column keeps a weight: a table whose weights are all 0 is refused
+        weights[name] = draw(st.sampled_from([1.0, 2.5, 0.0] if at else [1.0, 0.5]))
+    return Table(
+        cells=cells,
+        kinds=kinds_of,
+        paths={name: PATHS for name, kind in kinds_of.items() if kind == "tree"},
+        weights=weights,
+        loss=draw(st.sampled_from(["leaves", "levels", "sets"])),
+        copies=tuple(draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))) if copies else None,
+    )
+
+
+def frame_of(table: Table) -> pl.DataFrame:
+    """The table as a frame; the records of a row stand in column `n`."""
+    cells = dict(table.cells)
+    if table.copies is not None:
+        cells["n"] = list(table.copies)
+    schema = {name: _TYPES[table.kinds.get(name, "n")] for name in cells}
+    return pl.DataFrame(cells, schema=schema)
+
+
+def plan_of(table: Table, k: int, **more: Any) -> Plan:
+    """A plan that measures the table as it says."""
+    return Plan(
+        k=k,
+        quasi=tuple(table.cells),
+        kinds=table.kinds,
+        hierarchies={name: Hierarchy.of_paths(paths) for name, paths in table.paths.items()},
+        weights=table.weights,
+        loss=table.loss,
+        count="n" if table.copies is not None else None,
+        **more,
+    )
+
+
+def coded_of(table: Table, k: int, **more: Any) -> Coded:
+    """The table as methods see it."""
+    return encode(frame_of(table), plan_of(table, k, **more))
