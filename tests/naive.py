@@ -1,4 +1,4 @@
-"""Slow, obvious twins of what Shoal computes: they read raw cells, never codes, and import nothing of it."""
+"""Slow, obvious twins of what Shoal computes: they read raw cells and import nothing of it."""
 
 from __future__ import annotations
 

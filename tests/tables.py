@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 from hypothesis import strategies as st
-from naive import Path, Table
 
+from naive import Path, Table
 from shoal.encode import encode
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy

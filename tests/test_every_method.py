@@ -15,10 +15,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from naive import Table, total_loss
-from tables import KINDS, PATHS, coded_of, frame_of, plan_of, tables
 
 import shoal
+from naive import Table, total_loss
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.errors import TooFewRows
@@ -28,6 +27,7 @@ from shoal.model.facts import OBJECTIVES
 from shoal.model.grouping import Grouping
 from shoal.model.plan import STYLES
 from shoal.model.task import Task, quota
+from tables import KINDS, PATHS, coded_of, frame_of, plan_of, tables
 
 HEADINGS = ("Problem", "Guarantee", "Method", "Cost", "Reference", "Example")
 COLUMNS = ("number", "date", "tree", "label")
@@ -240,7 +240,7 @@ def test_columns_of_weight_0_cost_nothing(method: str) -> None:
     k = k_of(method, 3)
     table = random_table(method, 40)
     names = list(table.cells)
-    light = Table(table.cells, table.kinds, table.paths, weights={name: 0.0 for name in names[1:]})
+    light = Table(table.cells, table.kinds, table.paths, weights=dict.fromkeys(names[1:], 0.0))
     coded = coded_of(light, k, style=style_of(method))
     assert_sound(run(method, coded, k), coded, k)
 

@@ -30,13 +30,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.member import grow_groups
+from shoal.errors import TooFewRows
+from shoal.kernels.member import grow_groups, place_leftovers
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
 __all__ = ["FACTS", "group"]
+
+_GROUPS_BETWEEN_REPORTS = 500
 
 FACTS = Facts(
     title="k-member",
@@ -49,6 +52,30 @@ FACTS = Facts(
 
 def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
-    first = int(np.random.default_rng(task.seed).integers(coded.distinct))
-    pieces = grow_groups(coded.codes, coded.count, coded.metric, task.k, first)
-    return Grouping.of_pieces(*pieces)
+    k, total = task.k, coded.total
+    if total < k:
+        raise TooFewRows(rows=total, k=k)
+    place = np.flatnonzero(coded.count)
+    codes = coded.codes[place]
+    free = coded.count[place]
+    first = int(np.random.default_rng(task.seed).integers(place.size))
+    known = np.empty(place.size)
+    # a group's last piece may leave copies behind, every other piece uses up its row
+    pieces = np.empty((place.size + total // k + 1, 3), dtype=np.int64)
+    state = np.array([place.size, total, 0, 0])
+    while state[1] >= k:
+        task.progress("growing groups", 1 - int(state[1]) / total)
+        grow_groups(
+            codes, place, free, coded.metric, k, first, known, pieces, state, _GROUPS_BETWEEN_REPORTS
+        )
+    alive, _, written, groups = state.tolist()
+    left = np.flatnonzero(free[:alive])
+    rows, records = place[left], free[left]
+    target = place_leftovers(
+        coded.codes, coded.metric, pieces, written, groups, rows, records, coded.weight, task.withhold
+    )
+    return Grouping.of_pieces(
+        np.concatenate([pieces[:written, 0], rows]),
+        np.concatenate([pieces[:written, 1], target]),
+        np.concatenate([pieces[:written, 2], records]),
+    )
