@@ -1,0 +1,347 @@
+"""Cheapest crowd first: groups taken from the cells of a cube by a lazy bucket queue."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from shoal.kernels.cube import build_cube
+from shoal.kernels.spans import SET
+
+__all__ = ["Swept", "cheapest_windows", "crowd_pool", "sweep_rows", "take_crowds"]
+
+
+FAR = 1e300
+"""Dearer than any box, and yet less than infinity: a cell that must be looked at again."""
+
+
+class Swept(NamedTuple):
+    """Rows in sweep order: `row` says which they are, `code[q]` their codes on dimension q.
+
+    `held` are their records and `place` their position on the sweep; rows from `edge` on miss it, and a
+    run across `edge` gives up `most`. `set_start[q]` is where dimension q counts its members, -1 where it
+    is not a SET; `step[q]` is what one more member gives up; `tally` has room for the counts and is all
+    zero between calls.
+    """
+
+    row: NDArray[np.int64]
+    code: NDArray[np.int32]
+    held: NDArray[np.int64]
+    place: NDArray[np.float64]
+    edge: int
+    most: float
+    set_start: NDArray[np.int64]
+    step: NDArray[np.float64]
+    tally: NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def sweep_rows(codes, count, metric, shape):
+    """Put the rows that stand for records in sweep order; ties keep their order."""
+    m = 0
+    for i in range(count.size):
+        m += count[i] > 0
+    row = np.empty(m, dtype=np.int64)
+    key = np.empty(m, dtype=np.int32)
+    t = 0
+    for i in range(count.size):
+        if count[i] > 0:
+            row[t] = i
+            key[t] = codes[i, shape.sweep] if shape.sweep >= 0 else 0
+            t += 1
+    row = row[np.argsort(key, kind="mergesort")]
+    dims = shape.axis.size
+    code = np.empty((dims, m), dtype=np.int32)
+    held = np.empty(m, dtype=np.int64)
+    place = np.zeros(m)
+    edge = m
+    most = 0.0
+    for t in range(m):
+        i = row[t]
+        held[t] = count[i]
+        for q in range(dims):
+            code[q, t] = codes[i, shape.axis[q]]
+    if shape.sweep >= 0:
+        most = metric.most[shape.sweep]
+        for t in range(m):
+            c = codes[row[t], shape.sweep]
+            if c == metric.missing[shape.sweep]:
+                edge = t
+                break
+            place[t] = metric.data[metric.offset[shape.sweep] + c]
+    set_start = np.full(dims, -1, dtype=np.int64)
+    step = np.zeros(dims)
+    members = 0
+    for q in range(dims):
+        axis = shape.axis[q]
+        if metric.form[axis] == SET:
+            set_start[q] = members
+            members += shape.size[q]
+            step[q] = metric.data[metric.offset[axis]]
+    tally = np.zeros(members, dtype=np.int32)
+    return Swept(row, code, held, place, edge, most, set_start, step, tally)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _reach(swept, first, last):
+    """What the sweep gives up from row `first` to row `last`."""
+    if last >= swept.edge:
+        return swept.most if first < swept.edge else 0.0
+    return swept.place[last] - swept.place[first]
+
+
+@njit(cache=True, nogil=True)
+def _join(swept, mask, i):
+    """Count row i in on the open SETs; what its new members give up."""
+    extra = 0.0
+    for q in range(swept.set_start.size):
+        if (mask >> q) & 1:
+            slot = swept.set_start[q] + swept.code[q, i]
+            if swept.tally[slot] == 0:
+                extra += swept.step[q]
+            swept.tally[slot] += 1
+    return extra
+
+
+@njit(cache=True, nogil=True)
+def _part(swept, mask, i):
+    """Count row i out on the open SETs; what no longer needs to be given up."""
+    less = 0.0
+    for q in range(swept.set_start.size):
+        if (mask >> q) & 1:
+            slot = swept.set_start[q] + swept.code[q, i]
+            swept.tally[slot] -= 1
+            if swept.tally[slot] == 0:
+                less += swept.step[q]
+    return less
+
+
+@njit(cache=True, nogil=True)
+def _first_members(swept, mask):
+    """What the first members of the open SETs must not be charged for."""
+    free = 0.0
+    for q in range(swept.set_start.size):
+        if (mask >> q) & 1:
+            free += swept.step[q]
+    return free
+
+
+@njit(cache=True, nogil=True)
+def cheapest_windows(swept, cube, k):
+    """Per row the cost of the cheapest window of at least k records that holds it."""
+    m = swept.held.size
+    best = np.full(m, np.inf)
+    value = np.empty(m)
+    last = np.empty(m, dtype=np.int64)
+    line = np.empty(m + 1, dtype=np.int64)
+    for c in range(cube.cost.size):
+        begin, stop = cube.start[c], cube.start[c + 1]
+        mask = cube.open_sets[c]
+        base = cube.cost[c] - _first_members(swept, mask)
+        windows = 0
+        records = 0
+        extra = 0.0
+        after = begin
+        for first in range(begin, stop):
+            while after < stop and records < k:
+                i = cube.entry[after]
+                records += swept.held[i]
+                if mask:
+                    extra += _join(swept, mask, i)
+                after += 1
+            if records < k:
+                for t in range(first, after):
+                    if mask:
+                        _part(swept, mask, cube.entry[t])
+                break
+            i = cube.entry[first]
+            value[windows] = base + extra + _reach(swept, i, cube.entry[after - 1])
+            last[windows] = after - 1
+            windows += 1
+            records -= swept.held[i]
+            if mask:
+                extra -= _part(swept, mask, i)
+        # a row with few records may be cheapest at the end of a window that would do without it
+        records = 0
+        extra = 0.0
+        first = begin
+        for t in range(begin, stop):
+            i = cube.entry[t]
+            records += swept.held[i]
+            if mask:
+                extra += _join(swept, mask, i)
+            while first < t and records - swept.held[cube.entry[first]] >= k:
+                records -= swept.held[cube.entry[first]]
+                if mask:
+                    extra -= _part(swept, mask, cube.entry[first])
+                first += 1
+            if records >= k:
+                key = base + extra + _reach(swept, cube.entry[first], i)
+                best[i] = min(best[i], key)
+        if mask:
+            for t in range(first, stop):
+                _part(swept, mask, cube.entry[t])
+        # windows in the line start at or before the row, rise in value, and end at or after it
+        head = 0
+        tail = 0
+        coming = 0
+        for p in range(begin, stop):
+            if coming < windows and coming <= p - begin:
+                while tail > head and value[line[tail - 1]] >= value[coming]:
+                    tail -= 1
+                line[tail] = coming
+                tail += 1
+                coming += 1
+            while head < tail and last[line[head]] < p:
+                head += 1
+            if head < tail:
+                i = cube.entry[p]
+                best[i] = min(best[i], value[line[head]])
+    return best
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bucket(key, low, step, linear, knee, ratio, most):
+    """Buckets of equal width up to the knee, of equal ratio above it."""
+    if key < knee:
+        b = np.int64((key - low) / step)
+        return b if b > 0 else np.int64(0)
+    b = linear + np.int64(np.log(key / knee) * ratio)
+    return b if b < most else most
+
+
+@njit(cache=True, nogil=True)
+def take_crowds(swept, cube, k, price, entry):
+    """Label rows by taking windows of at least k free records, cheapest first; -1 where none was left.
+
+    A window's key is its cost less the mean price of its records. `entry` is a copy of the cube's
+    entries that is worn down. Returns labels in sweep order and the number of groups.
+    """
+    m = swept.held.size
+    cells = cube.cost.size
+    length = np.empty(cells, dtype=np.int64)
+    key = np.full(cells, np.inf)
+    label = np.full(m, -1, dtype=np.int32)
+    low = -max(0.0, price.max()) if m > 0 else 0.0
+    for c in range(cells):
+        length[c] = cube.start[c + 1] - cube.start[c]
+        key[c], length[c], _ = _visit(swept, cube, c, entry, length[c], k, price, label, 0, -np.inf)
+    known = 0
+    mean = 0.0
+    for c in range(cells):
+        if key[c] < np.inf:
+            mean += max(key[c], 0.0)
+            known += 1
+    knee = max(mean / max(known, 1) * 1.5, 1e-9)
+    linear = np.int64(1500)
+    step = (knee - low) / linear
+    ratio = 1.0 / np.log1p(step / knee)
+    most = linear + np.int64(4000)
+    head = np.full(most + 2, -1, dtype=np.int32)
+    after = np.full(cells, -1, dtype=np.int32)
+    for c in range(cells - 1, -1, -1):
+        if key[c] < np.inf:
+            b = _bucket(key[c], low, step, linear, knee, ratio, most)
+            after[c] = head[b]
+            head[b] = c
+    groups = 0
+    for b in range(most + 1):
+        if b < linear:
+            limit = low + (b + 1) * step
+        elif b < most:
+            limit = knee * np.exp((b + 1 - linear) / ratio)
+        else:
+            limit = np.inf
+        while head[b] >= 0:
+            c = head[b]
+            head[b] = after[c]
+            best, length[c], groups = _visit(
+                swept, cube, c, entry, length[c], k, price, label, groups, limit
+            )
+            if best < np.inf:
+                # at least one further: a window across a taken gap may seem due already
+                to = min(max(_bucket(best, low, step, linear, knee, ratio, most), b + 1), most)
+                after[c] = head[to]
+                head[to] = c
+    return label, groups
+
+
+@njit(cache=True, nogil=True)
+def _visit(swept, cube, c, entry, length, k, price, label, groups, limit):
+    """Drop taken rows from a cell, take its windows below `limit`, and find its next key."""
+    begin = cube.start[c]
+    mask = cube.open_sets[c]
+    base = cube.cost[c] - _first_members(swept, mask)
+    best = np.inf
+    write = begin
+    first = begin
+    records = 0
+    worth = 0.0
+    extra = 0.0
+    left = 0
+    taken = False
+    for t in range(begin, begin + length):
+        i = entry[t]
+        if label[i] >= 0:
+            continue
+        entry[write] = i
+        write += 1
+        left += swept.held[i]
+        records += swept.held[i]
+        worth += price[i] * swept.held[i]
+        if mask:
+            extra += _join(swept, mask, i)
+        while records - swept.held[entry[first]] >= k:
+            j = entry[first]
+            records -= swept.held[j]
+            worth -= price[j] * swept.held[j]
+            if mask:
+                extra -= _part(swept, mask, j)
+            first += 1
+        if records >= k:
+            key = base + extra + _reach(swept, entry[first], i) - worth / records
+            if key < limit:
+                for r in range(first, write):
+                    label[entry[r]] = groups
+                    if mask:
+                        _part(swept, mask, entry[r])
+                groups += 1
+                taken = True
+                left -= records
+                write = first
+                records = 0
+                worth = 0.0
+                extra = 0.0
+            elif key < best:
+                best = key
+    if mask:
+        for r in range(first, write):
+            _part(swept, mask, entry[r])
+    if taken and left >= k:  # rows on both sides of a taken window may now meet
+        best = min(best, max(limit, 0.0), FAR)
+    return best, write - begin, groups
+
+
+@njit(cache=True, nogil=True)
+def crowd_pool(codes, count, metric, shape, k, cap, scale, room):
+    """Groups of a small pool of rows: cube, prices and queue in one call.
+
+    `scale[i]` times the cost of row i's cheapest window is its price; boxes dearer than `cap` are not
+    looked at. Returns one label per row, -1 for fewer than k records left over (and for rows without
+    records), and the number of groups; 0 groups where the cube would exceed `room` entries.
+    """
+    label = np.full(count.size, -1, dtype=np.int32)
+    swept = sweep_rows(codes, count, metric, shape)
+    cube = build_cube(swept.code, swept.held, shape, metric, k, cap, room)
+    if not cube.whole:
+        return label, 0
+    price = cheapest_windows(swept, cube, k)
+    for t in range(price.size):
+        price[t] = price[t] * scale[swept.row[t]] if price[t] < np.inf else 0.0
+    found, groups = take_crowds(swept, cube, k, price, cube.entry)
+    for t in range(found.size):
+        label[swept.row[t]] = found[t]
+    return label, groups
