@@ -15,21 +15,15 @@ if TYPE_CHECKING:
         TooFewRows,
     )
     from shoal.model.certificate import Certificate
-    from shoal.model.comparison import Comparison
-    from shoal.model.facts import Facts
-    from shoal.model.files import Files
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
     from shoal.model.verdict import Verdict
     from shoal.read.table import TableRead, read_table
-    from shoal.run import Release, anonymize, check_target, compare, draw, methods
+    from shoal.run import Release, anonymize
 
 _HOMES = {
     "Certificate": "model.certificate",
-    "Comparison": "model.comparison",
     "DataError": "errors",
-    "Facts": "model.facts",
-    "Files": "model.files",
     "Hierarchy": "model.hierarchy",
     "MissingExtra": "errors",
     "NotAnonymous": "errors",
@@ -43,21 +37,14 @@ _HOMES = {
     "anonymize": "run",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
-    "check_target": "run",
-    "compare": "run",
-    "draw": "run",
     "flat": "model.hierarchy",
-    "methods": "run",
     "prefixes": "model.hierarchy",
     "read_table": "read.table",
 }
 
 __all__ = [
     "Certificate",
-    "Comparison",
     "DataError",
-    "Facts",
-    "Files",
     "Hierarchy",
     "MissingExtra",
     "NotAnonymous",
@@ -71,11 +58,7 @@ __all__ = [
     "anonymize",
     "bins",
     "calendar",
-    "check_target",
-    "compare",
-    "draw",
     "flat",
-    "methods",
     "prefixes",
     "read_table",
 ]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shoal.bound import loss
+from shoal.bound import largest_group, loss
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
 __all__ = ["prove", "value_of"]
 
-_VALUES: dict[str, Callable[[Coded, Grouping], float]] = {"loss": loss.total_loss}
-_PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {"loss": loss.prove}
+_VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
+    "largest": largest_group.largest_group,
+    "loss": loss.total_loss,
+}
+_PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
+    "largest": largest_group.prove,
+    "loss": loss.prove,
+}
 
 
 def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:

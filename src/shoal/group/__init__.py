@@ -13,7 +13,14 @@ from shoal.model.plan import Plan
 
 __all__ = ["METHODS", "check_fit", "facts", "fill_options", "load"]
 
-METHODS = ("k-member", "mondrian")
+METHODS = (
+    "fold",
+    "intervals",
+    "k-member",
+    "mondrian",
+    "scheme",
+    "spread",
+)
 
 
 def load(name: str) -> ModuleType:

@@ -29,7 +29,7 @@ class Grouping:
     Groups are 0..groups-1 and every one is used; the counts of a distinct row add up to its copies.
     `centre` holds a distinct row per group where the method has centres. `proof` is a bound the method
     found on its way; `steps` says how much effort was spent; `factor` overrides the method's proven
-    factor where this run's differs.
+    factor where this run's differs; `objective` the method's objective where an option chose another.
     """
 
     distinct: NDArray[np.int32]
@@ -39,6 +39,7 @@ class Grouping:
     proof: Proof | None = None
     steps: int = 0
     factor: float | None = None
+    objective: str | None = None
 
     @property
     def groups(self) -> int:
