@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
     from shoal.model.verdict import Verdict
+    from shoal.read.guess import guess_plan
+    from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
+    from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
     from shoal.run import Release, anonymize
 
@@ -38,7 +41,12 @@ _HOMES = {
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
     "flat": "model.hierarchy",
+    "guess_plan": "read.guess",
+    "parse_builder": "read.hierarchy",
     "prefixes": "model.hierarchy",
+    "read_hierarchies": "read.hierarchy",
+    "read_hierarchy": "read.hierarchy",
+    "read_plan": "read.plan",
     "read_table": "read.table",
 }
 
@@ -59,7 +67,12 @@ __all__ = [
     "bins",
     "calendar",
     "flat",
+    "guess_plan",
+    "parse_builder",
     "prefixes",
+    "read_hierarchies",
+    "read_hierarchy",
+    "read_plan",
     "read_table",
 ]
 

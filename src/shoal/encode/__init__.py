@@ -9,13 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.encode import label, number, tree
-from shoal.encode.guess import guess_kind
 from shoal.errors import DataError, TooFewRows
 from shoal.model.coded import Coded, pack
 from shoal.model.column import Column
+from shoal.model.guess import guess_kind
 from shoal.model.plan import Kind, Plan
 
-__all__ = ["encode", "guess_kind", "missing_to_null"]
+__all__ = ["encode", "missing_to_null"]
 
 Codes = NDArray[np.int32]
 

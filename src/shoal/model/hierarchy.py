@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from shoal.errors import DataError, PlanError
 __all__ = ["Builder", "Hierarchy", "bins", "calendar", "flat", "prefixes"]
 
 ROOT = "*"
+MOST_LEVELS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,14 +70,14 @@ class Hierarchy:
     def of_paths(cls, paths: Iterable[Sequence[str]], *, column: str = "") -> Hierarchy:
         """Build the tree from one path per leaf, leaf first; a missing common root is added.
 
-        Empty cells at a path's end are padding. A leaf named twice must have one path; a name must
-        not stand under two parents on one level.
+        Empty cells at a path's end are padding, and so is a repeated root. A leaf named twice must have
+        one path; a name must not stand under two parents on one level.
         """
         where = f"The hierarchy of column {column!r}" if column else "The hierarchy"
         chains: dict[str, tuple[str, ...]] = {}
         for path in paths:
             chain = [name.strip() for name in path]
-            while chain and chain[-1] == "":
+            while chain and chain[-1] in {"", ROOT}:
                 chain.pop()
             if not chain:
                 continue
@@ -82,10 +85,13 @@ class Hierarchy:
                 raise PlanError(
                     f"{where} has an empty cell inside a path. Leave out levels only at the end."
                 )
-            if chain[0] == ROOT:
-                raise PlanError(f"{where} lists {ROOT!r} as a value; it stands for the root.")
-            if chain[-1] != ROOT:
-                chain.append(ROOT)
+            if ROOT in chain:
+                raise PlanError(
+                    f"{where} has {ROOT!r} inside a path. It is the root: put it last, or leave it out."
+                )
+            if len(chain) > MOST_LEVELS:
+                raise PlanError(f"{where} has a path of {len(chain)} names; {MOST_LEVELS} is the most.")
+            chain.append(ROOT)
             known = chains.setdefault(chain[0], tuple(chain))
             if known != tuple(chain):
                 raise PlanError(f"{where} is not a tree: the value {chain[0]!r} has two paths.")
@@ -186,14 +192,20 @@ class Builder:
         for value in sorted(values):
             try:
                 paths.append(((self.order(value), value), (value, *self.path(value))))
-            except (ValueError, OverflowError):
+            except (ValueError, ArithmeticError):
                 unfit += 1
         if unfit:
             raise DataError(
                 f"Column {column!r} has {unfit} distinct values that {self.text} cannot place. "
                 "Clean them, or choose another hierarchy."
             ) from None
-        return Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
+        try:
+            return Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
+        except PlanError:  # whose message names a value, here a cell of the table
+            raise DataError(
+                f"Column {column!r} has values from which {self.text} makes no tree. "
+                "Clean them, or choose another hierarchy."
+            ) from None
 
 
 def prefixes(*lengths: int) -> Builder:
@@ -212,23 +224,36 @@ def prefixes(*lengths: int) -> Builder:
 
 def bins(*widths: float) -> Builder:
     """Levels of ever wider bins that start at 0: `bins(5, 10, 50)` for ages."""
-    if not widths or min(widths) <= 0:
+    if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
         raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).")
-    for narrow, wide in itertools.pairwise(widths):
-        if wide <= narrow or not math.isclose(wide / narrow, round(wide / narrow)):
+    # floats would put 0.3 into the bin [0.2, 0.3) of width 0.1, and print a million bins as one
+    exact = [Fraction(repr(width)) for width in widths]
+    for narrow, wide in itertools.pairwise(exact):
+        if wide <= narrow or wide % narrow:
             raise PlanError("bins needs each width to be a multiple of the one before.")
 
     def path(value: str) -> list[str]:
-        number = float(value)
-        if not math.isfinite(number):
+        number = Decimal(value)
+        if not number.is_finite() or abs(number.adjusted()) > 300:
             raise ValueError
-        starts = [math.floor(number / width) for width in widths]
+        starts = [Fraction(number) // width for width in exact]
         return [
-            f"[{start * width:g}, {(start + 1) * width:g})"
-            for start, width in zip(starts, widths, strict=True)
+            f"[{_decimal(start * width)}, {_decimal((start + 1) * width)})"
+            for start, width in zip(starts, exact, strict=True)
         ]
 
-    return Builder(f"bins({', '.join(f'{width:g}' for width in widths)})", path, float)
+    return Builder(f"bins({', '.join(map(_decimal, exact))})", path, Decimal)
+
+
+def _decimal(number: Fraction) -> str:
+    """A number with few decimals, in full: 1200000, 0.25."""
+    places = 0
+    while number.denominator != 1 and places < 400:
+        number *= 10
+        places += 1
+    digits = str(abs(number.numerator)).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
 _CALENDAR: dict[str, Callable[[date], str]] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import DataError, MissingExtra
-from shoal.read.csv import read_csv
+from shoal.read.text import read_csv
 
 __all__ = ["TableRead", "read_table"]
 

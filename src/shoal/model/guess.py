@@ -1,4 +1,4 @@
-"""The kind of a column nobody declared."""
+"""The kind of a column nobody declared: asked by those who read plans and by those who encode."""
 
 from __future__ import annotations
 

@@ -1,0 +1,242 @@
+"""A first plan for a table: roles and kinds guessed, with the reasons, for a person to check."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+import yaml
+
+from shoal.errors import DataError
+from shoal.model.guess import guess_kind
+from shoal.read.words import IDENTIFIER, QUASI, SENSITIVE, WEAK_IDENTIFIER
+
+__all__ = ["guess_plan"]
+
+UNIQUE_SHARE = 0.9
+UNIQUE_ROWS = 20
+MARKS = (
+    "?",
+    "-",
+    ".",
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "none",
+    "unknown",
+    "missing",
+    "k.a.",
+    "-9",
+    "-99",
+    "-999",
+)
+DAY_FORMATS = (
+    (r"^\d{1,2}\.\d{1,2}\.\d{4}$", ("%d.%m.%Y",)),
+    (r"^\d{1,2}/\d{1,2}/\d{4}$", ("%d/%m/%Y", "%m/%d/%Y")),
+    (r"^\d{1,2}-\d{1,2}-\d{4}$", ("%d-%m-%Y", "%m-%d-%Y")),
+    (r"^\d{4}/\d{1,2}/\d{1,2}$", ("%Y/%m/%d",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Guess:
+    """One column: its role ("" for none), its kind, why, and counts. No value."""
+
+    name: str
+    role: str
+    kind: str
+    why: str
+    distinct: int
+    missing: int
+    marks: int
+    width: int
+
+
+def guess_plan(frame: Any, *, path: str | Path = "table.csv") -> str:
+    """A commented plan for `frame` as YAML text: guesses with reasons and counts, never a value.
+
+    `path` is the table's file, named in the comments. The plan says that a person must check it.
+    """
+    if not isinstance(frame, pl.DataFrame):
+        try:
+            frame = nw.from_native(frame, eager_only=True).to_polars()
+        except TypeError:
+            raise DataError(
+                "The table is not a frame Shoal knows. Give a pandas, Polars or Arrow frame."
+            ) from None
+    guesses = [_guess(frame[name]) for name in frame.columns]
+    return _print(guesses, rows=frame.height, file=Path(path).name)
+
+
+def _guess(series: pl.Series) -> _Guess:
+    if series.dtype in {pl.Categorical, pl.Enum}:
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        stripped = series.str.strip_chars()
+        series = stripped.set(stripped == "", None)
+    elif series.dtype.is_float():
+        series = series.fill_nan(None)
+    nested = series.dtype.is_nested() or series.dtype in {pl.Object, pl.Binary}
+    values = series.drop_nulls()
+    distinct = 0 if nested else values.n_unique()
+    marks = 0
+    if series.dtype == pl.String:
+        is_mark = values.str.to_lowercase().is_in(list(MARKS))
+        marks = int(is_mark.sum())
+        values = values.filter(~is_mark)
+    kind = "" if nested else _kind(values)
+    role, why = ("", "its type cannot be published") if nested else _role(series.name, values, kind)
+    width = 0
+    if kind == "label" and role == "quasi" and values.dtype == pl.String and len(values):
+        lengths = values.str.len_chars()
+        is_code = bool(values.str.contains(r"^[0-9A-Za-z]+$").all()) and bool(
+            values.str.contains(r"\d").all()
+        )
+        least, most = lengths.min(), lengths.max()
+        width = most if is_code and least == most and isinstance(most, int) and most >= 3 else 0
+    return _Guess(series.name, role, kind, why, distinct, series.null_count(), marks, width)
+
+
+def _kind(values: pl.Series) -> str:
+    kind = guess_kind(values)
+    if kind != "label" or values.dtype != pl.String or not len(values):
+        return kind
+    days = values.unique()
+    for shape, formats in DAY_FORMATS:
+        if not days.str.contains(shape).all():
+            continue
+        fitting = [form for form in formats if days.str.to_date(form, strict=False).null_count() == 0]
+        if len(fitting) == 1:
+            return f"date({fitting[0]})"
+    return kind
+
+
+def _role(name: str, values: pl.Series, kind: str) -> tuple[str, str]:
+    words = _words(name)
+    for role, known, why in (
+        ("identifier", IDENTIFIER, "its name says who somebody is"),
+        ("sensitive", SENSITIVE, "its name speaks of what nobody should learn"),
+        ("quasi", QUASI, "its name speaks of what others may know"),
+        ("identifier", WEAK_IDENTIFIER, "its name says who somebody is"),
+    ):
+        if _speaks(words, known):
+            return role, why
+    if kind.startswith("date"):
+        return "quasi", "others may know a day"
+    unique = values.n_unique() / len(values) if len(values) else 0.0
+    if len(values) >= UNIQUE_ROWS:
+        if kind == "label" and unique >= UNIQUE_SHARE:
+            return "identifier", "almost every value stands once"
+        if kind == "number" and unique == 1.0 and _is_whole(values):
+            return "identifier", "every value is a whole number that stands once"
+    return "", "nothing speaks for a role"
+
+
+def _is_whole(values: pl.Series) -> bool:
+    if values.dtype == pl.String:
+        return bool(values.str.contains(r"^\d+$").all())
+    return values.dtype.is_integer()
+
+
+def _words(name: str) -> list[str]:
+    """A column's name as lower-case words without accents: `BirthDate_1` is birth, date."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    bare = unicodedata.normalize("NFKD", parted.casefold())
+    bare = "".join(letter for letter in bare if not unicodedata.combining(letter))
+    words = re.findall(r"[^\W\d_]+", bare)
+    return [*words, *(one + other for one, other in itertools.pairwise(words))]
+
+
+def _speaks(words: list[str], known: frozenset[str]) -> bool:
+    """Whether a word is known; long known words also count inside longer ones, as in German."""
+    stems = [stem for stem in known if len(stem) >= 6 or not stem.isascii()]
+    return any(word in known or any(stem in word for stem in stems) for word in words)
+
+
+def _print(guesses: list[_Guess], *, rows: int, file: str) -> str:
+    by_role = {
+        role: [g for g in guesses if g.role == role] for role in ("identifier", "quasi", "sensitive", "")
+    }
+    quasi = by_role["quasi"]
+    lines = [
+        f"# A first plan for {_quoted(file)} ({rows} rows, {len(guesses)} columns).",
+        "# Everything here is guessed from names and counts. CHECK EVERY LINE, move columns between the",
+        "# lists as you see fit, then run",
+        "#   shoal anonymize TABLE --plan THIS_FILE -o RELEASE",
+        "",
+        "# Every published row will look like at least k - 1 others.",
+        "k: 5",
+        "",
+        "# Identifiers say who somebody is. They are dropped.",
+        *_listed("identifier", by_role["identifier"]),
+        "",
+        "# Quasi-identifiers: what somebody may know of a person from elsewhere. These are made alike.",
+        "# Check these: one that is missing here is not protected.",
+        *_listed("quasi", quasi),
+        "",
+        "# Sensitive: what nobody should learn about a person. Published as it is.",
+        *_listed("sensitive", by_role["sensitive"]),
+        "",
+        "# Published as it is, though neither of the above. Only what nobody can know or recognise.",
+        "keep: []",
+        "",
+        "# No role: left out of the release. Move a column into a list above to publish it.",
+        *([f"#  - {_quoted(g.name)}  # {_why(g)}" for g in by_role[""]] or ["#  (none)"]),
+        "",
+        "# Kinds of the quasi-identifiers: number, date, date(%d.%m.%Y), label, tree (with a hierarchy).",
+        *(["kinds:"] if quasi else ["kinds: {}"]),
+        *(f"  {_quoted(g.name)}: {_quoted(g.kind)}" for g in quasi),
+        "",
+        "# Hierarchies say which labels are close: a file, a builder, or a tree written out here. The kind",
+        "# of such a column is tree: change it above.",
+        "# hierarchies:",
+        *(f"#   {_quoted(g.name)}: {_prefixes(g.width)}" for g in quasi if g.width),
+        *(
+            f"#   {_quoted(g.name)}: {_quoted(g.name + '.csv')}"
+            for g in quasi
+            if g.kind == "label" and not g.width
+        ),
+    ]
+    marked = [g for g in guesses if g.marks]
+    if marked:
+        lines += ["", "# Cells that look like marks for a missing value stand in these columns:"]
+        lines += [f"#  - {_quoted(g.name)}  # {g.marks} cells" for g in marked]
+    lines += [
+        "",
+        "# Texts that mean a missing cell, besides the empty one.",
+        "missing: []",
+        '# missing: ["?", "NA"]',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(role: str, guesses: list[_Guess]) -> list[str]:
+    if not guesses:
+        return [f"{role}: []"]
+    return [f"{role}:", *(f"  - {_quoted(g.name)}  # {_why(g)}" for g in guesses)]
+
+
+def _why(guess: _Guess) -> str:
+    counts = f"{guess.distinct} distinct, {guess.missing} missing"
+    return f"{guess.why}; {counts}" if guess.role else f"no role: {guess.why}; {counts}"
+
+
+def _prefixes(width: int) -> str:
+    return (
+        "prefixes(" + ", ".join(str(length) for length in range(width, -1, -2 if width > 3 else -1)) + ")"
+    )
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML, on one line and quoted where it must be."""
+    if re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII) and yaml.safe_load(text) == text:
+        return text
+    printed: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=2**30)
+    return printed.strip()

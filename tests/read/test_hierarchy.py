@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from shoal.errors import PlanError
+from shoal.model.hierarchy import Hierarchy
+from shoal.read import parse_builder, read_hierarchies, read_hierarchy
+
+LAND = Hierarchy.of_paths(
+    [("China", "Asia", "*"), ("Japan", "Asia", "*"), ("France", "Europe", "*"), ("Malta", "*")]
+).fingerprint
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(text: str, name: str = "land.csv", encoding: str = "utf-8"):
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("China;Asia;*\nJapan;Asia;*\nFrance;Europe;*\nMalta;*;\n", "a.csv"),
+        ("China;Asia;*\r\nJapan;Asia;*\r\n\r\nFrance;Europe;*\r\nMalta;*;*\r\n", "a.csv"),
+        ("China;Asia\nJapan;Asia\nFrance;Europe\nMalta\n", "a.csv"),
+        ("level0,level1,level2\nChina,Asia,*\nJapan,Asia,*\nFrance,Europe,*\nMalta,*,\n", "a.csv"),
+        ('Level 0,Level 1\n"China",Asia\nJapan,"Asia"\nFrance,Europe\nMalta,\n', "a.csv"),
+        ("China\tAsia\nJapan\tAsia\nFrance\tEurope\nMalta\n", "a.tsv"),
+        ("Asia: [China, Japan]\nEurope: [France]\nMalta:\n", "a.yaml"),
+        ("Asia:\n  - China\n  - Japan\nEurope: {France: }\nMalta: ~\n", "a.yml"),
+        ("- Asia: [China, Japan]\n- Europe: France\n- Malta\n", "a.yaml"),
+        ('"*":\n  Asia: [China, Japan]\n  Europe: [France]\n  Malta:\n', "a.yaml"),
+    ],
+)
+def test_every_form_spells_the_same_tree(write, text, name):
+    assert read_hierarchy(write(text, name), column="land").fingerprint == LAND
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_mark_of_the_encoding_is_no_part_of_the_first_value(write, encoding):
+    text = "Ångström;Nord;*\nB;Nord;*\n"
+    assert read_hierarchy(write(text, encoding=encoding)).leaves == ("Ångström", "B")
+
+
+def test_commas_inside_arx_ranges_do_not_part_cells(write):
+    tree = read_hierarchy(write("1;[0, 5[;[0, 10[;*\n7;[5, 10[;[0, 10[;*\n12;[10, 15[;[10, 20[;*\n"))
+    assert tree.leaves == ("1", "7", "12")
+    assert tree.nodes()["[0, 10["][:2] == (0, 1)
+
+
+def test_values_in_yaml_stay_as_they_are_written(write):
+    tree = read_hierarchy(
+        write("codes: [007, 1e3, no, null_, 2020-01-01, '1_0', 0x1F]\nmore: [true]\n", "c.yaml")
+    )
+    assert tree.leaves == ("007", "1e3", "no", "null_", "2020-01-01", "1_0", "0x1F", "true")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("", "a.csv", "is empty"),
+        ("level0,level1\n", "a.csv", "is empty"),
+        ('China;"Asia\n', "a.csv", "not closed"),
+        ("a;A\na;B\n", "a.csv", "two paths"),
+        ("a;X;A\nb;X;B\n", "a.csv", "under both"),
+        ("", "a.yaml", "is empty"),
+        ("a: [b\n", "a.yaml", "not YAML: there is a mistake in line"),
+        ("A: [a]\nA: [b]\n", "a.yaml", "stands twice"),
+        ("A: &x [a]\nB: *x\n", "a.yaml", "references"),
+        ("A: ['']\n", "a.yaml", "empty name"),
+        ("A: [a, b]\nB: [a]\n", "a.yaml", "two paths"),
+        ("? [a, b]\n: c\n", "a.yaml", "plain name"),
+        ("[" * 150 + "]" * 150, "a.yaml", "deep"),
+        ("!!python/object/apply:os.getcwd []", "a.yaml", "is empty"),
+        ("a;b", "a.xlsx", "of no kind"),
+    ],
+)
+def test_files_that_spell_no_tree_are_refused(write, text, name, words):
+    with pytest.raises(PlanError, match=words):
+        read_hierarchy(write(text, name), column="land")
+
+
+def test_absent_and_unreadable_files_are_refused(write, tmp_path):
+    with pytest.raises(PlanError, match="no file"):
+        read_hierarchy(tmp_path / "absent.csv", column="land")
+    with pytest.raises(PlanError, match="no file"):
+        read_hierarchy(tmp_path, column="land")
+    for name in ("a.csv", "a.yaml"):
+        with pytest.raises(PlanError, match="UTF-8"):
+            read_hierarchy(write("Köln;West;*\n", name, encoding="latin-1"))
+
+
+def test_an_unclosed_quote_shows_nothing_of_the_file(write):
+    with pytest.raises(PlanError) as caught:
+        read_hierarchy(write('a: "Zyxwvut73\n', "a.yaml"))
+    assert "Zyxwvut73" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_a_folder_holds_a_file_per_column(write, tmp_path):
+    write("China;Asia\n", "land.csv")
+    write("m: [male]\n", "sex.yaml")
+    write("1;low\n", "adult_hierarchy_age.csv")
+    write("nothing", "README.md")
+    write("a;b", ".hidden.csv")
+    (tmp_path / "folder.csv").mkdir()
+    assert set(read_hierarchies(tmp_path)) == {"land", "sex", "age"}
+    assert set(read_hierarchies(tmp_path, only=["age", "other"])) == {"age"}
+    write("a;A\na;B\n", "broken.csv")
+    assert set(read_hierarchies(tmp_path, only=["land"])) == {"land"}
+    with pytest.raises(PlanError, match="'broken'"):
+        read_hierarchies(tmp_path)
+
+
+def test_two_files_for_one_column_are_refused(write, tmp_path):
+    write("1;low\n", "age.csv")
+    write("1;low\n", "x_hierarchy_age.csv")
+    with pytest.raises(PlanError, match="two hierarchies"):
+        read_hierarchies(tmp_path)
+    with pytest.raises(PlanError, match="no folder"):
+        read_hierarchies(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("prefixes(5,3,0)", "prefixes(5, 3, 0)"),
+        (" prefixes ( 5 , 3 ) ", "prefixes(5, 3)"),
+        ("bins(5, 10, 50)", "bins(5, 10, 50)"),
+        ("bins(0.25, 1e0)", "bins(0.25, 1)"),
+        ("calendar(month, 'year')", "calendar(month, year)"),
+        ("flat()", "flat()"),
+        ("flat", "flat()"),
+    ],
+)
+def test_builders_are_read_and_printed_alike(text, printed):
+    assert parse_builder(text).text == printed
+    assert parse_builder(printed).text == printed
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("suffixes(3)", "bins, calendar, flat, prefixes"),
+        ("__import__('os').system('true')", "bins, calendar, flat, prefixes"),
+        ("", "bins, calendar, flat, prefixes"),
+        ("prefixes", "falling lengths"),
+        ("prefixes(a)", "takes numbers"),
+        ("prefixes(5.5)", "takes numbers"),
+        ("prefixes(len('x'))", "takes numbers"),
+        ("bins(x)", "takes numbers"),
+        ("bins(nan)", "above 0"),
+        ("calendar(week)", "month"),
+        ("flat(3)", "nothing in its brackets"),
+    ],
+)
+def test_what_is_no_builder_is_answered_with_what_is(text, words):
+    with pytest.raises(PlanError, match=words):
+        parse_builder(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["hierarchies_arx", "hierarchies_qiyuangong"])
+def test_every_adult_hierarchy_is_its_file(shared, source):
+    trees = read_hierarchies(shared / "adult" / source)
+    assert len(trees) == {"hierarchies_arx": 9, "hierarchies_qiyuangong": 7}[source]
+    for column, tree in trees.items():
+        with (shared / "adult" / source / f"{column}.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))[1:]
+        assert set(tree.leaves) == {line[0] for line in lines}
+        for level in range(1, len(lines[0])):
+            for name in {line[level] for line in lines} - {"", "*"}:
+                below = {line[0] for line in lines if line[level] == name}
+                runs = {
+                    frozenset(tree.leaves[tree.first[at, leaf] : tree.last[at, leaf] + 1])
+                    for at in range(tree.height + 1)
+                    for leaf in range(len(tree.leaves))
+                }
+                assert frozenset(below) in runs
+                if len(below) > 1:
+                    low, high, _ = tree.nodes()[name]
+                    assert set(tree.leaves[low : high + 1]) == below
