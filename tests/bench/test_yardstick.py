@@ -46,7 +46,7 @@ def measured(yardstick, release):
 def test_the_loss_is_that_of_the_published_cells(yardstick):
     release = [{"age": "0-4", "work": "PQ", "count": "2"}, {"age": "5-9", "work": "*", "count": "2"}]
     score = measured(yardstick, release)
-    # age: 4/8 twice, 5-9 clipped to 5-8 gives 3/8 twice, one row left out; work: 1/4 twice, 1 twice, left out
+    # age: 4/8 twice, 5-9 clipped to 5-8 gives 3/8 twice, one row left out; work: 1/4 twice, 1 twice, 1
     assert score.loss == pytest.approx(100 * (2 * 0.5 + 2 * 0.375 + 1 + 2 * 0.25 + 2 + 1) / 10)
     assert (score.left_out, score.classes, score.smallest_class) == (1, 2, 2)
 
