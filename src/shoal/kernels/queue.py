@@ -9,9 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from shoal.kernels.cube import build_cube
-from shoal.kernels.spans import SET
+from shoal.kernels.spans import SET, span
 
-__all__ = ["Swept", "cheapest_windows", "crowd_pool", "sweep_rows", "take_crowds"]
+__all__ = ["Swept", "cheapest_windows", "crowd_pool", "insert_left", "sweep_rows", "take_crowds"]
 
 
 FAR = 1e300
@@ -345,3 +345,93 @@ def crowd_pool(codes, count, metric, shape, k, cap, scale, room):
     for t in range(found.size):
         label[swept.row[t]] = found[t]
     return label, groups
+
+
+@njit(cache=True, nogil=True)
+def insert_left(codes, count, metric, label, groups, quota, full):
+    """Give rows without a group the one where they add least loss; withhold those that would add more.
+
+    At most `quota` records are withheld; a withheld record costs `full`. Rows go in the order given;
+    labels are changed in place. Returns the records withheld.
+    """
+    m, axes = codes.shape
+    withheld = 0
+    left = 0
+    for i in range(m):
+        left += label[i] < 0 and count[i] > 0
+    if left == 0 or groups == 0:
+        return withheld
+    low = np.full((groups, axes), np.iinfo(np.int32).max, dtype=np.int32)
+    high = np.full((groups, axes), -1, dtype=np.int32)
+    size = np.zeros(groups, dtype=np.int64)
+    first = np.full(m, -1, dtype=np.int32)  # first member of each group, then the next ones
+    after = np.full(m, -1, dtype=np.int32)
+    for i in range(m - 1, -1, -1):
+        g = label[i]
+        if g >= 0:
+            size[g] += count[i]
+            after[i] = first[g]
+            first[g] = i
+            for axis in range(axes):
+                low[g, axis] = min(low[g, axis], codes[i, axis])
+                high[g, axis] = max(high[g, axis], codes[i, axis])
+    has_set = False
+    for axis in range(axes):
+        if metric.form[axis] == SET:
+            has_set = True
+    members = np.zeros((groups if has_set else 0, axes), dtype=np.int32)
+    if has_set:
+        for g in range(groups):
+            for axis in range(axes):
+                if metric.form[axis] == SET:
+                    i = first[g]
+                    while i >= 0:
+                        j = first[g]
+                        while j != i and codes[j, axis] != codes[i, axis]:
+                            j = after[j]
+                        members[g, axis] += j == i
+                        i = after[i]
+    for i in range(m):
+        if label[i] >= 0 or count[i] == 0:
+            continue
+        best = np.inf
+        at = -1
+        for g in range(groups):
+            before = 0.0
+            joined = 0.0
+            for axis in range(axes):
+                c = codes[i, axis]
+                if metric.form[axis] == SET:
+                    step = metric.data[metric.offset[axis]]
+                    before += step * (members[g, axis] - 1)
+                    joined += step * (members[g, axis] - 1)
+                    j = first[g]
+                    while j >= 0 and codes[j, axis] != c:
+                        j = after[j]
+                    if j < 0:
+                        joined += step
+                    continue
+                a, b = low[g, axis], high[g, axis]
+                before += span(metric, axis, a, b)
+                joined += span(metric, axis, min(a, c), max(b, c))
+            more = joined * (size[g] + count[i]) - before * size[g]
+            if more < best:
+                best = more
+                at = g
+        if best > full * count[i] and withheld + count[i] <= quota:
+            withheld += count[i]
+            continue
+        for axis in range(axes):
+            c = codes[i, axis]
+            low[at, axis] = min(low[at, axis], c)
+            high[at, axis] = max(high[at, axis], c)
+            if metric.form[axis] == SET:
+                j = first[at]
+                while j >= 0 and codes[j, axis] != c:
+                    j = after[j]
+                members[at, axis] += j < 0
+        label[i] = at
+        size[at] += count[i]
+        after[i] = first[at]
+        first[at] = i
+    return withheld
