@@ -15,6 +15,9 @@ if TYPE_CHECKING:
         TooFewRows,
     )
     from shoal.model.certificate import Certificate
+    from shoal.model.comparison import Comparison
+    from shoal.model.facts import Facts
+    from shoal.model.files import Files
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
     from shoal.model.verdict import Verdict
@@ -22,11 +25,14 @@ if TYPE_CHECKING:
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
-    from shoal.run import Release, anonymize
+    from shoal.run import Release, anonymize, check_target, compare, draw, methods
 
 _HOMES = {
     "Certificate": "model.certificate",
+    "Comparison": "model.comparison",
     "DataError": "errors",
+    "Facts": "model.facts",
+    "Files": "model.files",
     "Hierarchy": "model.hierarchy",
     "MissingExtra": "errors",
     "NotAnonymous": "errors",
@@ -40,8 +46,12 @@ _HOMES = {
     "anonymize": "run",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
+    "check_target": "run",
+    "compare": "run",
+    "draw": "run",
     "flat": "model.hierarchy",
     "guess_plan": "read.guess",
+    "methods": "run",
     "parse_builder": "read.hierarchy",
     "prefixes": "model.hierarchy",
     "read_hierarchies": "read.hierarchy",
@@ -52,7 +62,10 @@ _HOMES = {
 
 __all__ = [
     "Certificate",
+    "Comparison",
     "DataError",
+    "Facts",
+    "Files",
     "Hierarchy",
     "MissingExtra",
     "NotAnonymous",
@@ -66,8 +79,12 @@ __all__ = [
     "anonymize",
     "bins",
     "calendar",
+    "check_target",
+    "compare",
+    "draw",
     "flat",
     "guess_plan",
+    "methods",
     "parse_builder",
     "prefixes",
     "read_hierarchies",

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from html import escape
 from importlib.metadata import version
+from time import perf_counter
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
 from shoal import engines
-from shoal.errors import DataError, PlanError
+from shoal.errors import DataError, PlanError, ShoalError
 from shoal.model.certificate import Certificate, ratio_of
-from shoal.model.grouping import Groups
+from shoal.model.coded import Coded
+from shoal.model.comparison import Comparison, Trial
+from shoal.model.facts import Facts
+from shoal.model.files import Files
+from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.plan import Plan
+from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, quiet
 from shoal.model.verdict import Verdict
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Release", "anonymize"]
+__all__ = ["Release", "anonymize", "check_target", "compare", "draw", "methods"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """An identifier whose values repeat: k counts rows, so one person may fill a group alone."""
+
+    column: str
+    values: int
+    rows: int
+    most: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """A finished table with its verdict and certificate; `write` publishes it.
 
-    `table` is of the same kind as the frame that came in. `left_out` names the columns without a role.
+    `table` is of the same kind as the frame that came in. `left_out` names the columns without a role,
+    `guessed` the kinds that nobody declared, `repeats` the identifiers whose values repeat.
     """
 
     table: Any
@@ -35,6 +57,61 @@ class Release:
     certificate: Certificate
     plan: Plan
     left_out: tuple[str, ...]
+    guessed: Mapping[str, str]
+    repeats: tuple[Repeats, ...]
+    _published: pl.DataFrame  # as judged: what is written, whatever becomes of `table`
+    _receipt: Receipt
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        delimiter: str = ",",
+        inputs: Iterable[str | os.PathLike[str]] = (),
+    ) -> Files:
+        """Publish to CSV, Parquet or Arrow by the file's ending, with certificate and private receipt.
+
+        Nothing is written unless the verdict has passed. `inputs` are files that must not be overwritten.
+        """
+        files: Files = engines.load(self.plan.engine).publish(
+            self._published,
+            self.verdict,
+            self.certificate,
+            self._receipt,
+            path,
+            delimiter=delimiter,
+            inputs=inputs,
+        )
+        return files
+
+    def in_words(self) -> tuple[str, ...]:
+        """The release in a few sentences, without any cell."""
+        about = self.certificate
+        state = "" if self.verdict.has_passed else f"NOT ANONYMOUS. {' '.join(self.verdict.reasons)} "
+        return (
+            f"{state}{about.published:,} of {about.records:,} rows published in {about.classes:,} classes, "
+            f"the smallest of {about.smallest_class:,}.",
+            about.in_words(),
+        )
+
+    def __repr__(self) -> str:
+        return f"Release(k={self.plan.k}, method={self.certificate.method!r}): {' '.join(self.in_words())}"
+
+    def _repr_html_(self) -> str:
+        lines = "<br>".join(escape(line) for line in self.in_words())
+        rows = "".join(
+            f"<tr><td>{escape(column.name)}</td><td>{100 * column.loss:.2f} %</td></tr>"
+            for column in self.certificate.columns
+            if column.loss is not None
+        )
+        losses = f"<table><tr><th>column</th><th>loss</th></tr>{rows}</table>" if rows else ""
+        # only a table that passed may show its own cells
+        head = self._published.head(5)._repr_html_() if self.verdict.has_passed else ""
+        title = f"Release, k = {self.plan.k}, {escape(self.certificate.method)}"
+        return f"<div><b>{title}</b><br>{lines}{losses}{head}</div>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A release is not pickled: it knows which row went where. Use write(path).")
 
 
 def anonymize(frame: Any, plan: Plan | None = None, *, progress: Progress = quiet, **words: Any) -> Release:
@@ -46,22 +123,58 @@ def anonymize(frame: Any, plan: Plan | None = None, *, progress: Progress = quie
     plan = plan_of(plan, words)
     native, original = to_polars(frame)
     at = engines.load(plan.engine)
-    progress("encoding", 0.0)
-    coded = at.encode(original, plan)
-    method, task = at.task_of(coded, plan, progress)
-    progress("grouping", 0.0)
-    grouping = at.group(method, coded, task)
-    progress("recoding", 0.0)
-    table, groups = at.recode(original, coded, grouping, plan)
-    progress("checking", 0.0)
-    verdict = at.check(table, plan, coded.columns, withheld=grouping.withheld)
+    with at.threads(plan.threads):
+        progress("encoding", 0.0)
+        coded = at.encode(original, plan)
+        method, task = at.task_of(coded, plan, progress)
+        progress("grouping", 0.0)
+        grouping = at.group(method, coded, task)
+        progress("recoding", 0.0)
+        table, groups = at.recode(original, coded, grouping, plan)
+        progress("checking", 0.0)
+        verdict = at.check(table, plan, coded.columns, withheld=grouping.withheld)
+        progress("proving a bound", 0.0)
+        objective = grouping.objective or at.facts(method).objective
+        proof = at.bound(objective, coded, task, grouping.proof)
+    certificate = _certify(at, plan, method, coded, grouping, verdict, proof)
+    receipt = Receipt.of(original)
+    progress("done", 1.0)
+    return Release(
+        table=from_polars(table, native),
+        groups=groups,
+        verdict=verdict,
+        certificate=certificate,
+        plan=plan,
+        left_out=tuple(name for name in original.columns if name not in plan.columns),
+        guessed={c.name: c.kind for c in coded.columns if plan.kind(c.name) is None},
+        repeats=tuple(_repeats(original, plan)),
+        _published=table,
+        _receipt=receipt,
+    )
+
+
+def _certify(
+    at: ModuleType,
+    plan: Plan,
+    method: str,
+    coded: Coded,
+    grouping: Grouping,
+    verdict: Verdict,
+    proof: Proof | None,
+) -> Certificate:
     facts = at.facts(method)
-    progress("proving a bound", 0.0)
     objective = grouping.objective or facts.objective
-    proof = at.bound(objective, coded, task, grouping.proof)
     value = at.value(objective, coded, grouping)
-    factor = grouping.factor or facts.factor(plan.k, len(plan.quasi))
-    certificate = Certificate(
+    loss = value if objective == "loss" else at.value("loss", coded, grouping)
+    if verdict.loss is not None:
+        # published bounds and middles may not tell a missing cell from a suppressed one
+        agree = abs(verdict.loss - loss) <= 1e-6 * max(1.0, abs(loss))
+        assert agree or plan.cells != "text", "the check's loss is the loss of the groups"
+        loss = verdict.loss
+        value = loss if objective == "loss" else value
+    everything = coded.total * coded.weight
+    bound = proof.bound if proof else None
+    return Certificate(
         shoal=version("shoal"),
         method=method,
         style=plan.style,
@@ -76,18 +189,127 @@ def anonymize(frame: Any, plan: Plan | None = None, *, progress: Progress = quie
         mean_class=verdict.mean_class,
         objective=objective,
         value=value,
-        bound=proof.bound if proof else None,
+        bound=bound,
         bound_name=proof.name if proof else None,
         bound_parameters=dict(proof.parameters) if proof else {},
-        ratio=ratio_of(value, proof.bound if proof else None),
-        factor=factor,
-        loss=verdict.loss,
-        loss_percent=verdict.loss_percent,
+        ratio=ratio_of(value, bound),
+        factor=grouping.factor or facts.factor(plan.k, len(plan.quasi)),
+        loss=loss,
+        loss_percent=100 * loss / everything if verdict.loss_percent is None else verdict.loss_percent,
         columns=verdict.columns,
         plan=plan.as_run(method=method, kinds={c.name: c.kind for c in coded.columns}),
     )
-    left_out = tuple(name for name in original.columns if name not in plan.columns)
-    return Release(from_polars(table, native), groups, verdict, certificate, plan, left_out)
+
+
+def _repeats(original: pl.DataFrame, plan: Plan) -> Iterator[Repeats]:
+    for name in plan.identifier:
+        sizes = original[name].drop_nulls().value_counts(name="\0rows")["\0rows"]
+        often = sizes.filter(sizes > 1)
+        if len(often):
+            yield Repeats(name, len(often), int(often.sum()), int(often.max()))  # type: ignore[arg-type]
+
+
+def compare(
+    frame: Any,
+    plan: Plan | None = None,
+    *,
+    methods: Sequence[str] | None = None,
+    ks: Sequence[int] | None = None,
+    progress: Progress = quiet,
+    **words: Any,
+) -> Comparison:
+    """Run several methods at several k on one table; `methods` None or "all" means every one.
+
+    Nothing is written. A method that cannot take the plan gets a note in place of figures.
+    """
+    if plan is None and "k" not in words and ks:
+        words["k"] = min(ks)
+    plan = plan_of(plan, words)
+    at = engines.load(plan.engine)
+    named = (methods,) if isinstance(methods, str) else tuple(methods or ("all",))
+    named = at.METHODS if "all" in named else tuple(dict.fromkeys(named))
+    tried = [replace(plan, k=k) for k in sorted(set(ks or (plan.k,)))]
+    for method in named:
+        at.facts(method)  # an unknown name is an error before any work
+    _, original = to_polars(frame)
+    trials = []
+    with at.threads(plan.threads):
+        proofs: dict[tuple[str, int], Proof | None] = {}
+        coded = at.encode(original, tried[-1])
+        for number, method in enumerate(named):
+            _warm_up(at, original, replace(tried[0], method=method))
+            for step, its in enumerate(tried):
+                progress(f"{method}, k = {its.k}", (number + step / len(tried)) / len(named))
+                trials.append(_try(at, original, coded, replace(its, method=method), proofs))
+    progress("done", 1.0)
+    return Comparison(tuple(trials))
+
+
+def _warm_up(at: ModuleType, original: pl.DataFrame, plan: Plan) -> None:
+    """Run a method on a few rows, so that no trial pays for compiling its kernels."""
+    with suppress(ShoalError):
+        coded = at.encode(original.head(max(200, plan.k)), plan)
+        method, task = at.task_of(coded, plan, quiet)
+        at.group(method, coded, task)
+
+
+def _try(
+    at: ModuleType,
+    original: pl.DataFrame,
+    coded: Coded,
+    plan: Plan,
+    proofs: dict[tuple[str, int], Proof | None],
+) -> Trial:
+    objective = at.facts(plan.method).objective
+    try:
+        method, task = at.task_of(coded, plan, quiet)
+        start = perf_counter()
+        grouping = at.group(method, coded, task)
+        seconds = perf_counter() - start
+    except ShoalError as error:
+        return Trial(plan.method, plan.k, objective, note=str(error))
+    objective = grouping.objective or objective
+    table, _ = at.recode(original, coded, grouping, plan)
+    verdict = at.check(table, plan, coded.columns, withheld=grouping.withheld)
+    # the bound without the method's own part is the same for all methods of an objective
+    if (objective, plan.k) not in proofs:
+        proofs[objective, plan.k] = at.bound(objective, coded, task, None)
+    found = [proof for proof in (proofs[objective, plan.k], grouping.proof) if proof is not None]
+    proof = max(found, key=lambda one: one.bound, default=None)
+    about = _certify(at, plan, method, coded, grouping, verdict, proof)
+    return Trial(
+        method=method,
+        k=plan.k,
+        objective=objective,
+        loss_percent=about.loss_percent,
+        value=about.value,
+        bound=about.bound,
+        ratio=about.ratio,
+        classes=about.classes,
+        smallest_class=about.smallest_class,
+        withheld=about.withheld,
+        seconds=seconds,
+        note="" if verdict.has_passed else " ".join(verdict.reasons),
+    )
+
+
+def draw(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Draw a comparison to a PNG or SVG file: loss and time over k, one line per method."""
+    engines.load("local").draw(comparison.trials, path)
+
+
+def methods() -> dict[str, Facts]:
+    """Every method by name, with what it says of itself."""
+    at = engines.load("local")
+    return {name: at.facts(name) for name in at.METHODS}
+
+
+def check_target(
+    path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = (), delimiter: str = ","
+) -> Files:
+    """Whether a release can be written to `path`; asked before a long run."""
+    files: Files = engines.load("local").check_target(path, inputs=inputs, delimiter=delimiter)
+    return files
 
 
 def plan_of(plan: Plan | None, words: dict[str, Any]) -> Plan:

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from shoal.bound import prove, value_of
 from shoal.check import judge as check
 from shoal.encode import encode
-from shoal.group import check_fit, choose, facts, fill_options, load
+from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Progress, Task, quota
+from shoal.publish import check_target
+from shoal.publish import draw_comparison as draw
+from shoal.publish import write_release as publish
 from shoal.recode import recode
 
-__all__ = ["bound", "check", "encode", "facts", "group", "recode", "task_of", "value"]
+__all__ = [
+    "METHODS",
+    "bound",
+    "check",
+    "check_target",
+    "draw",
+    "encode",
+    "facts",
+    "group",
+    "publish",
+    "recode",
+    "task_of",
+    "threads",
+    "value",
+]
 
 
 def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
@@ -39,6 +59,20 @@ def group(method: str, coded: Coded, task: Task) -> Grouping:
     """Run a method."""
     grouping: Grouping = load(method).group(coded, task)
     return grouping
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Run the kernels on `number` threads, 0 for all; results do not depend on it."""
+    import numba
+
+    before = numba.get_num_threads()
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    numba.set_num_threads(min(number, most) if number else most)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 value = value_of

@@ -257,7 +257,7 @@ def place_leftovers(codes, metric, pieces, written, groups, rows, records, full,
     target = np.full(rows.size, -1, dtype=np.int64)
     for t in range(rows.size):
         row = rows[t]
-        least = full * records[t] if records[t] <= quota else np.inf
+        least = np.inf
         for g in range(groups):
             before = 0.0
             after = 0.0
@@ -285,7 +285,8 @@ def place_leftovers(codes, metric, pieces, written, groups, rows, records, full,
             if cost < least:  # strict: the first group wins a tie
                 least = cost
                 target[t] = g
-        if target[t] < 0:
+        if records[t] <= quota and full * records[t] < least:
+            target[t] = -1
             quota -= records[t]
             continue
         g = target[t]

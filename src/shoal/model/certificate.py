@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from shoal.errors import DataError
+from shoal.model.facts import OBJECTIVES
 from shoal.model.verdict import ColumnLoss
 
 __all__ = ["VERSION", "Certificate", "ratio_of"]
@@ -69,18 +72,62 @@ class Certificate:
         """The same with the fingerprints of the written release and of the salted original."""
         return replace(self, release=release, original=original)
 
-    def to_json(self) -> str:
-        """The certificate as text, the same for the same release."""
-        return json.dumps(asdict(self), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    @property
+    def least_percent(self) -> float | None:
+        """What any release of this table loses at least, in percent; None where no loss bound is known."""
+        if self.objective != "loss" or self.bound is None or self.loss_percent is None:
+            return None
+        if self.value <= 0.0:
+            return 0.0
+        return self.loss_percent * self.bound / self.value
+
+    def in_words(self) -> str:
+        """How much is lost and how far that can be from the best, in one or two sentences."""
+        lost = "" if self.loss_percent is None else f"The release loses {self.loss_percent:.2f} %. "
+        if self.value <= 0.0:
+            return f"{lost}Nothing better is possible."
+        if self.ratio is None or self.bound is None:
+            return f"{lost}How close this comes to the best possible is not known."
+        # rounded away from a promise we could not keep
+        within = f"within {math.ceil(100 * (self.ratio - 1) - 1e-9)} % of the best possible"
+        least = self.least_percent
+        if least is not None:
+            floor = math.floor(least * 100) / 100
+            return f"{lost}No release of this table can lose less than {floor:.2f} %: {within}."
+        what = OBJECTIVES[self.objective].partition(":")[0]
+        return (
+            f"{lost}The {what} is {self.value:.4g}; no release of this table can have less than "
+            f"{self.bound:.4g}: {within}."
+        )
+
+    def to_json(self, *, replaces: Certificate | None = None) -> str:
+        """The certificate as text, the same for the same release.
+
+        While a release is being replaced, the certificate of the older one goes along as `replaces`:
+        whichever of the two tables a reader finds, its certificate is there.
+        """
+        plain = asdict(self)
+        if replaces is not None:
+            plain["replaces"] = asdict(replaces)
+        return json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False, default=str) + "\n"
 
     @classmethod
-    def of_json(cls, text: str) -> Certificate:
-        """Read what `to_json` wrote."""
+    def of_json(cls, text: str, *, release: str | None = None) -> Certificate:
+        """Read what `to_json` wrote; of two certificates the one for the fingerprint `release`."""
         try:
             raw = json.loads(text)
-            columns = tuple(ColumnLoss(**column) for column in raw.pop("columns"))
-            return cls(columns=columns, **raw)
+            older = raw.pop("replaces", None)
+            certificate = cls._of_plain(raw)
+            if older is not None and release not in {None, certificate.release}:
+                replaced = cls._of_plain(older)
+                return replaced if replaced.release == release else certificate
         except (ValueError, TypeError, KeyError, AttributeError):
             raise DataError(
                 "The certificate cannot be read: it is not one that this version of Shoal wrote."
             ) from None
+        return certificate
+
+    @classmethod
+    def _of_plain(cls, raw: dict[str, Any]) -> Certificate:
+        columns = tuple(ColumnLoss(**column) for column in raw.pop("columns"))
+        return cls(columns=columns, **raw)

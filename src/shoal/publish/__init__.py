@@ -1,1 +1,8 @@
-"""To be filled."""
+"""The last verb: a judged table, its certificate and its receipt go to disk, or nothing does."""
+
+from __future__ import annotations
+
+from shoal.publish.plots import draw_comparison
+from shoal.publish.table import check_target, write_release
+
+__all__ = ["check_target", "draw_comparison", "write_release"]

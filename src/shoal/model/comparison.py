@@ -1,0 +1,49 @@
+"""Several methods on one table, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Comparison", "Trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One method at one k; where it could not run, `note` says why and the figures are None.
+
+    `seconds` is the time for grouping alone, after a warm-up.
+    """
+
+    method: str
+    k: int
+    objective: str
+    loss_percent: float | None = None
+    value: float | None = None
+    bound: float | None = None
+    ratio: float | None = None
+    classes: int | None = None
+    smallest_class: int | None = None
+    withheld: int | None = None
+    seconds: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All trials, methods in the order asked, k rising within each."""
+
+    trials: tuple[Trial, ...]
+
+    def __repr__(self) -> str:
+        lines = [f"{'method':<16}{'k':>6}{'loss %':>10}{'ratio':>8}{'seconds':>10}"]
+        for trial in self.trials:
+            figures = "".join(
+                " " * (width - 1) + "-" if figure is None else f"{figure:>{width}.{digits}f}"
+                for figure, width, digits in (
+                    (trial.loss_percent, 10, 2),
+                    (trial.ratio, 8, 2),
+                    (trial.seconds, 10, 3),
+                )
+            )
+            lines.append(f"{trial.method:<16}{trial.k:>6}{figures}  {trial.note}".rstrip())
+        return "\n".join(lines)

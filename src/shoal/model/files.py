@@ -1,0 +1,28 @@
+"""Where the parts of a release lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where the parts of a release lie; the receipt is private."""
+
+    table: Path
+    certificate: Path
+    receipt: Path
+
+    @classmethod
+    def beside(cls, path: str | os.PathLike[str]) -> Files:
+        """The names that go with a table at `path`."""
+        table = Path(path)
+        return cls(
+            table,
+            table.with_name(f"{table.stem}.certificate.json"),
+            table.with_name(f"{table.stem}.receipt.json"),
+        )

@@ -1,0 +1,97 @@
+"""Loss and time over k, one line per method."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, PlanError, choices
+from shoal.model.comparison import Trial
+from shoal.publish.atomic import Draft
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_comparison"]
+
+FORMATS = {".png": "png", ".svg": "svg"}
+# readable in print and for the colour-blind: colour, marker and dashes all differ
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#333333")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":")
+
+
+def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Path:
+    """Draw a comparison to a PNG or SVG file."""
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise PlanError(f"The plot {target.name!r} has no ending Shoal can draw. {choices(FORMATS)}")
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # text stays text in an SVG, and the same comparison gives the same bytes
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "shoal", "font.size": 10}):
+        figure = Figure(figsize=(11, 4.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        loss, time = figure.subplots(1, 2)
+        methods = list(dict.fromkeys(trial.method for trial in trials))
+        ks = sorted({trial.k for trial in trials})
+        _lines(loss, trials, methods, "loss_percent")
+        _least(loss, trials)
+        loss.set(title="Loss", xlabel="k", ylabel="loss in percent of all there is to lose")
+        loss.set_ylim(bottom=0)
+        _lines(time, trials, methods, "seconds")
+        time.set(title="Time", xlabel="k", ylabel="seconds for grouping", yscale="log")
+        for axes in (loss, time):
+            axes.set_xscale("log")
+            axes.set_xticks(ks, [str(k) for k in ks])
+            axes.minorticks_off()
+            axes.grid(visible=True, color="#dddddd", linewidth=0.7)
+            axes.spines[["top", "right"]].set_visible(False)
+        handles, labels = loss.get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside right upper", frameon=False)
+        try:
+            with Draft(target) as draft:
+                metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
+                figure.savefig(
+                    draft.path, format=FORMATS[target.suffix.lower()], dpi=150, metadata=metadata
+                )
+                draft.keep()
+                draft.place()
+        except OSError as error:
+            raise DataError(
+                f"The plot {str(target)!r} cannot be written: {error.strerror}. Choose another place."
+            ) from None
+    return target
+
+
+def _lines(axes: Axes, trials: Sequence[Trial], methods: Sequence[str], figure: str) -> None:
+    for number, method in enumerate(methods):
+        points = [
+            (trial.k, getattr(trial, figure))
+            for trial in trials
+            if trial.method == method and getattr(trial, figure) is not None
+        ]
+        if points:
+            axes.plot(
+                *zip(*sorted(points), strict=True),
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKERS[number % len(MARKERS)],
+                linestyle=DASHES[number // len(COLOURS) % len(DASHES)],
+                label=method,
+            )
+
+
+def _least(axes: Axes, trials: Sequence[Trial]) -> None:
+    """What no release can beat, where it is known: the strongest bound per k."""
+    least: dict[int, float] = {}
+    for trial in trials:
+        if trial.objective == "loss" and trial.loss_percent and trial.ratio:
+            least[trial.k] = max(least.get(trial.k, 0.0), trial.loss_percent / trial.ratio)
+    if least:
+        ks = sorted(least)
+        axes.plot(ks, [least[k] for k in ks], color="#888888", linestyle=":", label="no release can beat")

@@ -1,0 +1,215 @@
+"""A release on disk: table, certificate and receipt, in an order that survives a kill at any moment.
+
+Three files cannot be renamed at once, so the order and one detail make every moment in between safe:
+
+1. the table is written whole under a temporary name, and its SHA-256 is taken;
+2. the receipt, then the certificate get their names. Where they replace those of an older release, they
+   carry the older ones along (`replaces`), so both the old and the new table have their certificate;
+3. the table gets its name: the release is now the new one;
+4. the certificate and the receipt are written once more without the older ones.
+
+A kill before 2 changes nothing that has a name; between 2 and 3 the table is absent, or the old one with
+a certificate that still vouches for it; after 3 it is the new one with its certificate. An error or Ctrl-C
+before 3 puts the certificate and the receipt back as they were.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import DataError, NotAnonymous, PlanError, ShoalError
+from shoal.model.certificate import Certificate
+from shoal.model.files import Files
+from shoal.model.receipt import Receipt
+from shoal.model.verdict import Verdict
+from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, hash_of, sweep
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["check_target", "write_release"]
+
+Writer = Callable[["pl.DataFrame", Path, str], None]
+
+
+def _write_csv(table: pl.DataFrame, path: Path, delimiter: str) -> None:
+    for name, dtype in table.schema.items():
+        if dtype.is_nested() or str(dtype) in {"Binary", "Object"}:
+            raise DataError(f"Column {name!r} is a {dtype}, which CSV cannot hold. Write Parquet or Arrow.")
+    table.write_csv(path, separator=delimiter)
+
+
+def _write_parquet(table: pl.DataFrame, path: Path, _delimiter: str) -> None:
+    table.write_parquet(path)
+
+
+def _write_arrow(table: pl.DataFrame, path: Path, _delimiter: str) -> None:
+    table.write_ipc(path)
+
+
+WRITERS: dict[str, Writer] = {
+    ".csv": _write_csv,
+    ".tsv": lambda table, path, _delimiter: _write_csv(table, path, "\t"),
+    ".parquet": _write_parquet,
+    ".arrow": _write_arrow,
+    ".feather": _write_arrow,
+    ".ipc": _write_arrow,
+}
+
+
+def check_target(
+    path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = (), delimiter: str = ","
+) -> Files:
+    """Whether a release can be written to `path`, before any work is done for it."""
+    files = Files.beside(path)
+    table = files.table
+    if table.suffix.lower() not in WRITERS:
+        raise PlanError(
+            f"The output {table.name!r} has no ending Shoal can write. Choose one of: {', '.join(WRITERS)}."
+        )
+    if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
+        raise PlanError("The delimiter is not one plain character. Give one such as ',' or ';'.")
+    for target in (table, files.certificate, files.receipt):
+        if target.is_dir():
+            raise PlanError(f"The output {str(target)!r} is a folder. Give the name of a file.")
+        for source in inputs:
+            if _is_same(target, Path(source)):
+                raise PlanError(
+                    f"The output {str(target)!r} is one of the inputs. Write the release to another name."
+                )
+    with _as_data_error(table):
+        _check_siblings(files)
+        for target in (table, files.certificate, files.receipt):
+            sweep(target)
+        with Draft(table):
+            pass
+    return files
+
+
+def write_release(
+    table: pl.DataFrame,
+    verdict: Verdict,
+    certificate: Certificate,
+    receipt: Receipt,
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str = ",",
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> Files:
+    """Publish a table that has passed; there is no way around the verdict."""
+    if not verdict.has_passed:
+        raise NotAnonymous(f"The check failed and nothing was written. {' '.join(verdict.reasons)}")
+    if verdict.k is None or verdict.k != certificate.k:
+        raise NotAnonymous("The table was not judged for the certificate's k, so nothing was written.")
+    files = check_target(path, inputs=inputs, delimiter=delimiter)
+    with _as_data_error(files.table), Draft(files.table) as draft:
+        WRITERS[files.table.suffix.lower()](table, draft.path, delimiter)
+        draft.keep()
+        release = draft.fingerprint()
+        sealed = certificate.sealed(release=release, original=receipt.original)
+        _place_all(files, draft, sealed, receipt.sealed(release=release))
+    return files
+
+
+def _place_all(files: Files, draft: Draft, certificate: Certificate, receipt: Receipt) -> None:
+    old = _old_release(files)
+    before = {name: _bytes(name) for name in (files.receipt, files.certificate)}
+    try:
+        _place(files.receipt, receipt.to_json(replaces=old.receipt), mode=PRIVATE)
+        _place(files.certificate, certificate.to_json(replaces=old.certificate))
+        draft.place()
+    except BaseException:
+        if draft.path.exists():  # the table has not got its name: nothing has happened
+            _put_back(before)
+        raise
+    with contextlib.suppress(OSError):  # the release is complete; what follows only tidies
+        if old.certificate is not None:
+            _place(files.certificate, certificate.to_json())
+        if old.receipt is not None:
+            _place(files.receipt, receipt.to_json(), mode=PRIVATE)
+
+
+def _place(target: Path, text: str, *, mode: int = PUBLIC) -> None:
+    with Draft(target, mode=mode) as draft:
+        draft.write(text)
+        draft.place()
+
+
+def _put_back(before: dict[Path, bytes | None]) -> None:
+    for path, content in before.items():
+        if content is None:
+            path.unlink(missing_ok=True)
+        elif _bytes(path) != content:
+            mode = PRIVATE if path.name.endswith(".receipt.json") else PUBLIC
+            _place(path, content.decode(), mode=mode)
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    certificate: Certificate | None = None
+    receipt: Receipt | None = None
+
+
+def _old_release(files: Files) -> _Old:
+    """What vouches for the table that is about to be replaced, as far as it does."""
+    if not files.table.is_file():
+        return _Old()
+    release = hash_of(files.table)
+    certificate, receipt = None, None
+    with contextlib.suppress(OSError, UnicodeDecodeError, ShoalError):
+        certificate = Certificate.of_json(files.certificate.read_text("utf-8"), release=release)
+    with contextlib.suppress(OSError, UnicodeDecodeError, ShoalError):
+        receipt = Receipt.of_json(files.receipt.read_text("utf-8"), release=release)
+    return _Old(
+        certificate if certificate is not None and certificate.release == release else None,
+        receipt if receipt is not None and receipt.release == release else None,
+    )
+
+
+def _check_siblings(files: Files) -> None:
+    """Refuse to take the certificate from a release that differs in its ending only."""
+    content = _bytes(files.certificate)
+    if content is None:
+        return
+    for suffix in WRITERS:
+        sibling = files.table.with_suffix(suffix)
+        if suffix == files.table.suffix or not sibling.is_file() or _is_same(sibling, files.table):
+            continue
+        release = hash_of(sibling)
+        found = None
+        with contextlib.suppress(UnicodeDecodeError, ShoalError):
+            found = Certificate.of_json(content.decode(), release=release).release
+        if found == release:
+            raise PlanError(
+                f"{files.certificate.name!r} is the certificate of {sibling.name!r}. "
+                "Write the release under another name."
+            )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return os.path.samefile(one, other)
+    return False
+
+
+def _bytes(path: Path) -> bytes | None:
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_bytes()
+    return None
+
+
+@contextlib.contextmanager
+def _as_data_error(target: Path) -> Iterator[None]:
+    """What the system says about a folder or disk, without a traceback."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"The output {str(target)!r} cannot be written: {error.strerror or type(error).__name__}. "
+            "Nothing was published. Choose another place."
+        ) from None

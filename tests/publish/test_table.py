@@ -1,0 +1,272 @@
+"""Publishing: only what passed, whole or not at all, in an order that survives a kill at any moment."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.model.certificate import Certificate
+from shoal.model.receipt import Receipt, fingerprint
+from shoal.publish import table as publishing
+from shoal.publish.atomic import Draft, sweep
+
+KILLER = Path(__file__).with_name("killed_writer.py")
+
+
+@pytest.fixture(scope="module")
+def release() -> shoal.Release:
+    frame = pl.DataFrame(
+        {
+            "age": [20, 21, 22, 40, 41, 42],
+            "sex": list("mfmmff"),
+            "ill": ["a;b", 'say "x"', None, "c", "d", "e"],
+        }
+    )
+    return shoal.anonymize(frame, k=3, quasi=["age", "sex"], sensitive=["ill"], method="k-member")
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def vouched(folder: Path, name: str = "out.csv") -> bool:
+    """Whether the table in `folder` has a certificate for exactly these bytes."""
+    release = digest(folder / name)
+    text = (folder / "out.certificate.json").read_text()
+    return Certificate.of_json(text, release=release).release == release
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("out.csv", lambda path: pl.read_csv(path, infer_schema=False)),
+        ("out.parquet", pl.read_parquet),
+        ("out.arrow", pl.read_ipc),
+        ("out.CSV", lambda path: pl.read_csv(path, infer_schema=False)),
+    ],
+)
+def test_a_release_is_three_files_that_fit_each_other(release, tmp_path, name, read):
+    files = release.write(tmp_path / name)
+    assert sorted(listing(tmp_path)) == sorted([name, "out.certificate.json", "out.receipt.json"])
+    assert read(files.table).rows() == release.table.rows()
+    certificate = json.loads(files.certificate.read_text())
+    receipt = json.loads(files.receipt.read_text())
+    assert certificate["release"] == receipt["release"] == digest(files.table)
+    assert certificate["original"] == receipt["original"]
+    assert receipt["salt"] not in files.certificate.read_text()
+    assert stat.S_IMODE(files.receipt.stat().st_mode) == 0o600
+
+
+def test_the_delimiter_is_the_one_asked_for(release, tmp_path):
+    files = release.write(tmp_path / "out.csv", delimiter=";")
+    read = pl.read_csv(files.table, separator=";", infer_schema=False)
+    assert read.rows() == release.table.rows()
+
+
+def test_the_receipt_is_never_readable_by_others(release, tmp_path, monkeypatch):
+    modes = []
+    replace = os.replace
+
+    def spy(source, target):
+        modes.append((Path(target).name, stat.S_IMODE(os.stat(source).st_mode)))
+        replace(source, target)
+
+    before = os.umask(0)
+    try:
+        monkeypatch.setattr(os, "replace", spy)
+        release.write(tmp_path / "out.csv")
+    finally:
+        os.umask(before)
+    assert modes == [("out.receipt.json", 0o600), ("out.certificate.json", 0o666), ("out.csv", 0o666)]
+
+
+def test_the_fingerprint_needs_the_salt_and_every_cell():
+    frame = pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})
+    receipt = Receipt.of(frame)
+    assert receipt.original == fingerprint(frame, receipt.salt)
+    assert receipt.original != Receipt.of(frame).original
+    other = pl.DataFrame({"a": ["x", "z"], "b": [1, 2]})
+    assert fingerprint(other, receipt.salt) != receipt.original
+
+
+def test_a_failed_verdict_writes_nothing(release, tmp_path):
+    verdict = dataclasses.replace(release.verdict, reasons=("The smallest class has 1 record.",))
+    with pytest.raises(shoal.NotAnonymous, match="nothing was written"):
+        dataclasses.replace(release, verdict=verdict).write(tmp_path / "out.csv")
+    assert not listing(tmp_path)
+
+
+def test_a_verdict_for_another_k_writes_nothing(release, tmp_path):
+    verdict = dataclasses.replace(release.verdict, k=2)
+    with pytest.raises(shoal.NotAnonymous):
+        dataclasses.replace(release, verdict=verdict).write(tmp_path / "out.csv")
+    assert not listing(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["out.xyz", "out", "absent/out.csv", "file/out.csv", "folder.csv"])
+def test_an_impossible_target_writes_nothing(release, tmp_path, name):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.csv").mkdir()
+    before = listing(tmp_path)
+    with pytest.raises((shoal.PlanError, shoal.DataError)):
+        release.write(tmp_path / name)
+    assert listing(tmp_path) == before
+    assert not listing(tmp_path / "folder.csv")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_write_permission_is_an_error(release, tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(shoal.DataError, match="cannot be written"):
+        release.write(tmp_path / "out.csv")
+
+
+def test_a_full_disk_leaves_nothing_behind(release, tmp_path, monkeypatch):
+    def full(*_args, **_more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(shoal.DataError, match="No space left"):
+        release.write(tmp_path / "out.csv")
+    assert not listing(tmp_path)
+
+
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard"])
+def test_an_input_is_never_overwritten(release, tmp_path, link):
+    source = tmp_path / "in.csv"
+    source.write_text("precious")
+    target = source if link == "same" else tmp_path / "out.csv"
+    if link == "symbolic":
+        target.symlink_to(source)
+    if link == "hard":
+        target.hardlink_to(source)
+    with pytest.raises(shoal.PlanError, match="one of the inputs"):
+        release.write(target, inputs=[source])
+    assert source.read_text() == "precious"
+
+
+def test_the_certificate_of_a_sibling_is_not_taken(release, tmp_path):
+    release.write(tmp_path / "out.csv")
+    with pytest.raises(shoal.PlanError, match=r"is the certificate of 'out\.csv'"):
+        release.write(tmp_path / "out.parquet")
+    assert vouched(tmp_path)
+
+
+def test_writing_again_leaves_plain_files(release, tmp_path):
+    files = release.write(tmp_path / "out.csv")
+    release.write(tmp_path / "out.csv", delimiter=";")
+    assert "replaces" not in json.loads(files.certificate.read_text())
+    assert "replaces" not in json.loads(files.receipt.read_text())
+    assert vouched(tmp_path)
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("moment", range(1, 12))
+def test_ctrl_c_in_publishing_leaves_all_or_nothing(release, tmp_path, monkeypatch, old, moment):
+    if old:
+        release.write(tmp_path / "out.csv")
+    before = listing(tmp_path)
+    calls = 0
+
+    def interrupting(real):
+        def call(*args):
+            nonlocal calls
+            calls += 1
+            if calls == moment:
+                raise KeyboardInterrupt
+            return real(*args)
+
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", interrupting(os.fsync))
+        patch.setattr(os, "replace", interrupting(os.replace))
+        try:
+            release.write(tmp_path / "out.csv", delimiter=";")
+            assert moment > 11 - 2 * (not old)
+        except KeyboardInterrupt:
+            pass
+    after = listing(tmp_path)
+    assert not [name for name in after if name.endswith(".part")]
+    if after != before:
+        assert vouched(tmp_path)
+        assert Receipt.of_json((tmp_path / "out.receipt.json").read_text()).release == digest(
+            tmp_path / "out.csv"
+        )
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_kill_at_every_step_of_publishing(tmp_path, old):
+    """One child dies by SIGKILL before, another after, each call that touches the disk's names."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run(
+        [sys.executable, str(KILLER), str(tmp_path), "old" if old else "new"],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    steps = int(run.stdout)
+    assert steps >= 9
+    seen = set()
+    for step in range(2 * steps):
+        folder = tmp_path / str(step)
+        target = folder / "out.csv"
+        if target.exists():
+            assert vouched(folder), f"killed at {step}"
+            kind = "old" if target.read_text() == (tmp_path / "old.csv").read_text() else "new"
+            assert target.read_text() == (tmp_path / f"{kind}.csv").read_text()
+            text = (folder / "out.receipt.json").read_text()
+            assert Receipt.of_json(text, release=digest(target)).release == digest(target)
+            seen.add(kind)
+        else:
+            assert not old
+            seen.add("absent")
+        parts = [path.name for path in folder.iterdir() if path.name.endswith(".part")]
+        assert all(name.startswith(".shoal-") for name in parts)
+    assert seen == ({"old", "new"} if old else {"absent", "new"})
+
+
+def test_a_later_run_sweeps_what_a_killed_one_left(release, tmp_path):
+    living = Draft(tmp_path / "out.csv")
+    other = Draft(tmp_path / "other.csv")
+    copy = living.path.with_name(living.path.name.replace(".part", "dead.part"))
+    copy.write_text("of a killed run: nobody holds a lock on it")
+    release.write(tmp_path / "out.csv")
+    assert not copy.exists()
+    assert living.path.exists()
+    assert other.path.exists()
+    for draft in (living, other):
+        with draft:
+            pass
+    sweep(tmp_path / "out.csv")
+
+
+def test_csv_refuses_what_it_cannot_hold(tmp_path):
+    frame = pl.DataFrame({"age": [1, 1], "visits": [[1], [2]]})
+    release = shoal.anonymize(frame, k=2, quasi=["age"], keep=["visits"], method="k-member")
+    with pytest.raises(shoal.DataError, match="'visits'"):
+        release.write(tmp_path / "out.csv")
+    assert not listing(tmp_path)
+    release.write(tmp_path / "out.parquet")
+
+
+def test_every_ending_is_named_in_the_error():
+    with pytest.raises(shoal.PlanError) as caught:
+        publishing.check_target("out.docx")
+    assert all(suffix in str(caught.value) for suffix in publishing.WRITERS)
