@@ -174,15 +174,17 @@ def test_every_adult_hierarchy_is_its_file(shared, source):
         with (shared / "adult" / source / f"{column}.csv").open(encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file))[1:]
         assert set(tree.leaves) == {line[0] for line in lines}
+        runs = {
+            frozenset(tree.leaves[low : high + 1]): name for name, (low, high, _) in tree.nodes().items()
+        }
         for level in range(1, len(lines[0])):
             for name in {line[level] for line in lines} - {"", "*"}:
                 below = {line[0] for line in lines if line[level] == name}
-                runs = {
-                    frozenset(tree.leaves[tree.first[at, leaf] : tree.last[at, leaf] + 1])
-                    for at in range(tree.height + 1)
-                    for leaf in range(len(tree.leaves))
+                # a chain of only children goes by its lowest name
+                chain = {
+                    line[at]
+                    for line in lines
+                    for at in range(level + 1)
+                    if {other[0] for other in lines if other[at] == line[at]} == below
                 }
-                assert frozenset(below) in runs
-                if len(below) > 1:
-                    low, high, _ = tree.nodes()[name]
-                    assert set(tree.leaves[low : high + 1]) == below
+                assert runs[frozenset(below)] in chain

@@ -62,7 +62,7 @@ def _counted(columns: list[Column], codes: Codes, count: NDArray[np.int64]) -> t
 
 def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
     """Empty strings, the plan's missing marks and not-a-number become null; text loses outer blanks."""
-    if series.dtype in {pl.Categorical, pl.Enum}:
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if series.dtype == pl.String:
         marks = pl.Series(["", *plan.missing], dtype=pl.String)

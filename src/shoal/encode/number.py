@@ -10,7 +10,10 @@ from shoal.errors import DataError
 from shoal.model.column import LINE, Axis, Column
 from shoal.model.plan import Kind, Plan
 
-__all__ = ["encode_number", "line_axis", "rank", "to_numbers"]
+__all__ = ["EXACT", "encode_number", "line_axis", "rank", "to_numbers"]
+
+EXACT = 2.0**53
+"""Below it, whole numbers and floats are the same."""
 
 
 def encode_number(
@@ -84,9 +87,9 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
         whole = bool(text.str.contains(r"^[+-]?\d+$").fill_null(True).all())
     else:
         whole = False
-    if whole and int((numbers.abs() > 2.0**53).fill_null(False).sum()):
+    if whole and int((numbers.abs() >= EXACT).fill_null(False).sum()):
         raise DataError(
-            f"Column {series.name!r} has whole numbers beyond 2^53, which cannot be measured "
+            f"Column {series.name!r} has whole numbers of 2^53 and more, which cannot be measured "
             "exactly. Declare it a label."
         )
     return numbers, "integer" if whole else "float"

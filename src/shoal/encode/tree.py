@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.encode.number import EXACT
 from shoal.errors import DataError
 from shoal.model.column import SET, TREE, Axis, Column
 from shoal.model.hierarchy import Builder, Hierarchy
@@ -41,8 +42,10 @@ def to_text(series: pl.Series) -> pl.Series:
     """Cells as they are written in hierarchy files: whole floats without `.0`."""
     if series.dtype == pl.String:
         return series
-    if series.dtype.is_float() and bool((series == series.floor()).fill_null(True).all()):
-        return series.cast(pl.Int64).cast(pl.String)
+    if series.dtype.is_float():
+        whole = (series == series.floor()) & (series.abs() < EXACT)
+        if whole.fill_null(True).all():
+            return series.cast(pl.Int64).cast(pl.String)
     return series.cast(pl.String)
 
 

@@ -18,7 +18,7 @@ def guess_kind(series: pl.Series) -> str:
     """
     if series.dtype.is_numeric():
         return "number"
-    if series.dtype in {pl.Date, pl.Datetime}:
+    if series.dtype == pl.Date or isinstance(series.dtype, pl.Datetime):
         return "date"
     if series.dtype != pl.String:
         return "label"

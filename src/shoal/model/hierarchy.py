@@ -236,24 +236,27 @@ def bins(*widths: float) -> Builder:
         number = Decimal(value)
         if not number.is_finite() or abs(number.adjusted()) > 300:
             raise ValueError
-        starts = [Fraction(number) // width for width in exact]
-        return [
-            f"[{_decimal(start * width)}, {_decimal((start + 1) * width)})"
-            for start, width in zip(starts, exact, strict=True)
-        ]
+        top, bottom = number.as_integer_ratio()
+        names = []
+        for width in exact:
+            start = top * width.denominator // (bottom * width.numerator)
+            names.append(f"[{_decimal(start * width)}, {_decimal((start + 1) * width)})")
+        return names
 
     return Builder(f"bins({', '.join(map(_decimal, exact))})", path, Decimal)
 
 
 def _decimal(number: Fraction) -> str:
     """A number with few decimals, in full: 1200000, 0.25."""
+    if number.denominator == 1:
+        return str(number.numerator)
     places = 0
     while number.denominator != 1 and places < 400:
         number *= 10
         places += 1
     digits = str(abs(number.numerator)).rjust(places + 1, "0")
     sign = "-" if number < 0 else ""
-    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
 _CALENDAR: dict[str, Callable[[date], str]] = {

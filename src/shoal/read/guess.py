@@ -76,14 +76,14 @@ def guess_plan(frame: Any, *, path: str | Path = "table.csv") -> str:
 
 
 def _guess(series: pl.Series) -> _Guess:
-    if series.dtype in {pl.Categorical, pl.Enum}:
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if series.dtype == pl.String:
         stripped = series.str.strip_chars()
         series = stripped.set(stripped == "", None)
     elif series.dtype.is_float():
         series = series.fill_nan(None)
-    nested = series.dtype.is_nested() or series.dtype in {pl.Object, pl.Binary}
+    nested = series.dtype.is_nested() or isinstance(series.dtype, pl.Object | pl.Binary)
     values = series.drop_nulls()
     distinct = 0 if nested else values.n_unique()
     marks = 0

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import polars as pl
+import pytest
+
+from shoal.model.guess import guess_kind
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([1, 2, None], "number"),
+        ([1.5, None], "number"),
+        ([date(2020, 1, 1)], "date"),
+        ([datetime(2020, 1, 1, 12)], "date"),
+        ([True, False], "label"),
+        (["1", "20", "-3"], "number"),
+        (["1.5", "20", "+3", "1e3", ".5"], "number"),
+        ([" 1", "20 "], "number"),
+        (["1,5", "2,5"], "label"),
+        (["01234", "90210"], "label"),
+        (["0", "7", "10"], "number"),
+        (["0.5", "0.25"], "number"),
+        (["-01", "3"], "label"),
+        (["90210", "10115"], "label"),
+        (["902101", "10115"], "number"),
+        (["1990", "2005"], "number"),
+        (["1990", "7005"], "label"),
+        (["123", "456"], "number"),
+        (["2020-01-31", "1999-12-01"], "date"),
+        (["2020-01-31T10:00:00", "1999-12-01 11:30"], "date"),
+        (["31.01.2020"], "label"),
+        (["2020-01-31", "unknown"], "label"),
+        (["1", "x"], "label"),
+        (["nan", "1"], "label"),
+        (["a", "b"], "label"),
+    ],
+)
+def test_kinds_are_guessed_as_the_design_says(cells, kind):
+    assert guess_kind(pl.Series("x", cells)) == kind
+
+
+def test_a_column_of_missing_cells_is_a_label():
+    assert guess_kind(pl.Series("x", [None, None], dtype=pl.String)) == "label"
+    assert guess_kind(pl.Series("x", [], dtype=pl.String)) == "label"
+    assert guess_kind(pl.Series("x", [None], dtype=pl.Null)) == "label"
