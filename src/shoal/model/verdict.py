@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ColumnLoss", "Risk", "Sensitive", "Verdict"]
+__all__ = ["ColumnLoss", "Finding", "Risk", "Sensitive", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +82,16 @@ class Verdict:
     def has_passed(self) -> bool:
         """Whether nothing speaks against publishing."""
         return not self.reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One claim of a certificate and what became of it, in words and counts, never a cell's value.
+
+    `holds` is True where the claim was recomputed and found true, False where it is not true, and None
+    where it could not be recomputed from what was given.
+    """
+
+    claim: str
+    holds: bool | None
+    detail: str
