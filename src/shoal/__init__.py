@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from shoal.model.files import Files
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
-    from shoal.model.verdict import Verdict
+    from shoal.model.verdict import Finding, Verdict
     from shoal.read.guess import guess_plan
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
-    from shoal.run import Release, anonymize, check_target, compare, draw, methods
+    from shoal.run import Release, anonymize, check_table, check_target, compare, draw, methods, verify
 
 _HOMES = {
     "Certificate": "model.certificate",
@@ -33,6 +33,7 @@ _HOMES = {
     "DataError": "errors",
     "Facts": "model.facts",
     "Files": "model.files",
+    "Finding": "model.verdict",
     "Hierarchy": "model.hierarchy",
     "MissingExtra": "errors",
     "NotAnonymous": "errors",
@@ -46,6 +47,7 @@ _HOMES = {
     "anonymize": "run",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
+    "check_table": "run",
     "check_target": "run",
     "compare": "run",
     "draw": "run",
@@ -58,6 +60,7 @@ _HOMES = {
     "read_hierarchy": "read.hierarchy",
     "read_plan": "read.plan",
     "read_table": "read.table",
+    "verify": "run",
 }
 
 __all__ = [
@@ -66,6 +69,7 @@ __all__ = [
     "DataError",
     "Facts",
     "Files",
+    "Finding",
     "Hierarchy",
     "MissingExtra",
     "NotAnonymous",
@@ -79,6 +83,7 @@ __all__ = [
     "anonymize",
     "bins",
     "calendar",
+    "check_table",
     "check_target",
     "compare",
     "draw",
@@ -91,6 +96,7 @@ __all__ = [
     "read_hierarchy",
     "read_plan",
     "read_table",
+    "verify",
 ]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.metadata import version
+from pathlib import Path
 from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -22,15 +24,16 @@ from shoal.model.comparison import Comparison, Trial
 from shoal.model.facts import Facts
 from shoal.model.files import Files
 from shoal.model.grouping import Grouping, Groups, Proof
+from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, quiet
-from shoal.model.verdict import Verdict
+from shoal.model.verdict import Finding, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Release", "anonymize", "check_target", "compare", "draw", "methods"]
+__all__ = ["Release", "anonymize", "check_table", "check_target", "compare", "draw", "methods", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +305,97 @@ def methods() -> dict[str, Facts]:
     """Every method by name, with what it says of itself."""
     at = engines.load("local")
     return {name: at.facts(name) for name in at.METHODS}
+
+
+def check_table(
+    frame: Any,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    k: int | None = None,
+    count: str | None = None,
+    original: Any = None,
+    **words: Any,
+) -> Verdict:
+    """Judge any table, ours or not, by its quasi-identifiers and sensitive columns.
+
+    With the `original` it was made from, and the plan's words that say how (kinds, hierarchies, weights,
+    loss, cells, ...), the loss is measured too; rows that the table lacks count as withheld.
+    """
+    at = engines.load("local")
+    _, table = to_polars(frame)
+    quasi = (quasi,) if isinstance(quasi, str) else tuple(quasi)
+    sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    verdict: Verdict = at.judge_any(table, quasi=quasi, sensitive=sensitive, k=k, count=count)
+    if original is None:
+        if words:
+            raise PlanError(f"The check without an original takes no {', '.join(sorted(words))}.")
+        return verdict
+    _, before = to_polars(original)
+    plan = plan_of(None, {**words, "k": k or 2, "quasi": quasi, "sensitive": sensitive, "count": count})
+    coded = at.encode(before, plan)
+    withheld = coded.total - verdict.records
+    if withheld < 0:
+        raise DataError(
+            f"The table has {verdict.records} records, the original {coded.total}. Give the right original."
+        )
+    keep = [name for name in table.columns if name not in plan.keep]
+    measured: Verdict = at.check(
+        table.select(keep), plan, coded.columns, withheld=withheld, judge_k=k is not None
+    )
+    return measured
+
+
+def verify(
+    release: Any,
+    certificate: Any,
+    *,
+    original: Any = None,
+    receipt: Any = None,
+    hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
+    missing: Sequence[str] = (),
+    delimiter: str | None = None,
+) -> tuple[Finding, ...]:
+    """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
+
+    `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
+    are needed for the loss of trees, missing marks for the original.
+    """
+    at = engines.load("local")
+    table, digest = _table_of(release, delimiter)
+    if isinstance(certificate, str | os.PathLike):
+        certificate = Certificate.of_json(_text_of(certificate), release=digest)
+    if isinstance(receipt, str | os.PathLike):
+        receipt = Receipt.of_json(_text_of(receipt), release=digest)
+    before, _ = _table_of(original, delimiter) if original is not None else (None, None)
+    findings: list[Finding] = at.verify(
+        table,
+        certificate,
+        digest=digest,
+        original=before,
+        receipt=receipt,
+        hierarchies=hierarchies or {},
+        missing=(missing,) if isinstance(missing, str) else tuple(missing),
+    )
+    return tuple(findings)
+
+
+def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | None]:
+    """A frame from a file, with its SHA-256, or from any frame."""
+    if not isinstance(table, str | os.PathLike):
+        return to_polars(table)[1], None
+    from shoal.read import read_table  # with Polars, which `shoal --help` must not wait for
+
+    frame = read_table(os.fspath(table), delimiter=delimiter).frame
+    with open(table, "rb") as file:
+        return frame, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _text_of(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"The file {str(path)!r} cannot be read. Give the file that Shoal wrote.") from None
 
 
 def check_target(

@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from shoal.check.judge import judge
+from shoal.check.stranger import judge_any
+from shoal.check.verify import verify_original, verify_release
 
-__all__ = ["judge"]
+__all__ = ["judge", "judge_any", "verify_original", "verify_release"]

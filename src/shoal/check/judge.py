@@ -24,17 +24,24 @@ from shoal.model.column import Column
 from shoal.model.plan import Plan
 from shoal.model.verdict import ColumnLoss, Verdict
 
-__all__ = ["judge"]
+__all__ = ["judge", "verdict_of"]
 
 _MEASURED = ("generalize", "suppress")
 """Styles whose cells say what they cover; others publish values that stand for a whole group."""
 
 
-def judge(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...], *, withheld: int) -> Verdict:
+def judge(
+    table: pl.DataFrame,
+    plan: Plan,
+    columns: tuple[Column, ...],
+    *,
+    withheld: int,
+    judge_k: bool = True,
+) -> Verdict:
     """Judge a finished table by its published quasi-identifier cells.
 
     Every column that the plan does not call sensitive, kept or count is taken for a quasi-identifier, so
-    that nothing can slip into the release unseen.
+    that nothing can slip into the release unseen. Without `judge_k` everything but k is judged.
     """
     others = {*plan.sensitive, *plan.keep, plan.count}
     quasi = [name for name in table.columns if name not in others]
@@ -45,14 +52,15 @@ def judge(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...], *, withh
         classes = classes_of(table, quasi, records_of(table, None))
     else:
         classes = classes_of(table, quasi, records_of(table, plan.count))
-    reasons += too_small(classes, plan.k)
+    if judge_k:
+        reasons += too_small(classes, plan.k)
     if classes.total == 0:
         reasons += ("The table holds no records.",)
     measured, losses, entropy = _losses(table, plan, rulers, classes, withheld=withheld)
     return verdict_of(
         table,
         classes,
-        k=plan.k,
+        k=plan.k if judge_k else None,
         sensitive=[name for name in plan.sensitive if name in table.columns],
         withheld=withheld,
         losses=losses,

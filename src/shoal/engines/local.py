@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 from shoal.bound import prove, value_of
 from shoal.check import judge as check
+from shoal.check import judge_any
 from shoal.encode import encode
+from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
@@ -27,11 +29,13 @@ __all__ = [
     "encode",
     "facts",
     "group",
+    "judge_any",
     "publish",
     "recode",
     "task_of",
     "threads",
     "value",
+    "verify",
 ]
 
 

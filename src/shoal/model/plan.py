@@ -214,7 +214,8 @@ class Plan:
             for name, tree in self.hierarchies.items()
         }
         plain["method"] = method
-        plain["kinds"] = dict(kinds)
+        # a declared kind may hold what its name alone does not: a date's format, a place's columns
+        plain["kinds"] = {name: self.kinds.get(name, kind) for name, kind in kinds.items()}
         for name in ("threads", "engine"):  # neither changes the release
             del plain[name]
         return plain
