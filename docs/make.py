@@ -1,0 +1,90 @@
+"""Write what the docs repeat of the code: the table of methods and the transcripts.
+
+    python docs/make.py
+
+Rewrites docs/methods/index.md from every method's FACTS, and runs anew every command that stands after
+a `$` in a `console` block. `tests/test_docs.py` fails while the table is not what this script would
+write, or while a transcript differs in its words from a run (its numbers may be those of another
+machine).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from shoal.group import METHODS, facts
+from shoal.model.facts import OBJECTIVES
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+TRANSCRIPT = re.compile(r"(?<=^```console\n)\$ (.*)\n((?:.*\n)*?)(?=^```$)", re.MULTILINE)
+
+METHODS_HEAD = """\
+# Methods
+
+Written by `python docs/make.py` from what each method says of itself; `shoal methods` prints the same.
+`auto` chooses by the table; name one with `--method`.
+
+| method | makes small | guarantee | time | source |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def methods_page() -> str:
+    """One line per method."""
+    lines = []
+    for name in METHODS:
+        its = facts(name)
+        cells = (f"[{name}]({name}.md)", its.objective, its.guarantee, its.time, its.paper)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+    meanings = "".join(f"- **{name}**: {text}\n" for name, text in OBJECTIVES.items())
+    return METHODS_HEAD + "".join(lines) + "\nWhat is made small:\n\n" + meanings
+
+
+PAGES = {"methods/index.md": methods_page}
+
+
+def run(commands: str, folder: Path) -> str:
+    """What shell commands print in a folder that holds the examples."""
+    if not (folder / "examples").exists():
+        shutil.copytree(ROOT / "examples", folder / "examples")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    screen = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        cwd=folder,
+        env=os.environ | screen | {"PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{commands}\n{done.stdout}")
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
+
+
+def with_transcripts(text: str) -> str:
+    """A page with the output of its console blocks as it is now."""
+    with tempfile.TemporaryDirectory() as folder:
+        return TRANSCRIPT.sub(lambda found: f"$ {found[1]}\n{run(found[1], Path(folder))}", text)
+
+
+def main() -> None:
+    for name, write in PAGES.items():
+        (DOCS / name).write_text(write(), encoding="utf-8")
+    for page in (ROOT / "README.md", *DOCS.rglob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        after = with_transcripts(before)
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

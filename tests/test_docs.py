@@ -1,0 +1,167 @@
+"""The docs hold: links lead somewhere, commands parse, examples run, pages repeat what the code says."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from shoal.group import METHODS
+from test_rooms import MAY_IMPORT
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "bench" / "README.md",
+    *sorted(DOCS.rglob("*.md")),
+]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def table_rows(page: Path, first: str) -> list[list[str]]:
+    """The rows of the table whose first heading is `first`."""
+    rows: list[list[str]] = []
+    inside = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and cells[0] == first:
+            inside = True
+        elif inside and not line.startswith("|"):
+            break
+        elif inside and not set(cells[0]) <= {"-", ":"}:
+            rows.append(cells)
+    return rows
+
+
+def commands(page: Path) -> list[list[str]]:
+    """Every command of ours that a page shows, as words."""
+    found = []
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in text.splitlines():
+        match = re.match(r"(?:    |\$ )?(?:\S*bin/)?(shoal [a-z-].*)$", line)
+        if match:
+            found.append(shlex.split(match[1].partition(" > ")[0], comments=True))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_between_pages_lead_somewhere(page):
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(prose):
+        if "://" not in target and not target.startswith("#"):
+            assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached, border = set(), [ROOT / "README.md"]
+    while border:
+        page = border.pop().resolve()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            if "://" not in target and not target.startswith("#"):
+                border.append(page.parent / target.partition("#")[0])
+    assert {page.resolve() for page in DOCS.rglob("*.md")} <= reached
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_shown_parses(page):
+    from typer.main import get_command
+
+    app = pytest.importorskip("shoal.cli.app").app
+    root = get_command(app)
+    for _, name, *words in commands(page):
+        assert name in root.commands, name
+        with root.commands[name].make_context(name, words):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        pytest.param(page, code, id=f"{name_of(page)}:{number}")
+        for page in PAGES
+        for number, (info, code) in enumerate(FENCE.findall(page.read_text(encoding="utf-8")))
+        if info.split() == ["python", "run"]
+    ],
+)
+def test_python_examples_run(page, code, tmp_path, monkeypatch, capsys):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, name_of(page), "exec"), {"__name__": "example"})
+
+
+@pytest.fixture(scope="module")
+def make():
+    spec = importlib.util.spec_from_file_location("make", DOCS / "make.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def words_of(text: str) -> str:
+    """A text without its numbers, the bars drawn from them, and where its lines happen to break."""
+    return " ".join(re.sub(r"[\d.,]*\d|[█░]+", "0", text).split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_shell_examples_run(page, make, tmp_path):
+    blocks = [code for info, code in FENCE.findall(page.read_text(encoding="utf-8")) if info == "sh run"]
+    for block in blocks:
+        make.run(block, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_transcripts_are_those_of_a_run(page, make):
+    text = page.read_text(encoding="utf-8")
+    if make.TRANSCRIPT.search(text):
+        assert words_of(make.with_transcripts(text)) == words_of(text), "run python docs/make.py"
+
+
+def test_generated_pages_are_current(make):
+    for name, write in make.PAGES.items():
+        assert (DOCS / name).read_text(encoding="utf-8") == write(), f"{name}: run python docs/make.py"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_a_page(method):
+    page = DOCS / "methods" / f"{method}.md"
+    assert page.read_text(encoding="utf-8").startswith(f"# {method}\n")
+
+
+def test_the_design_page_shows_the_rules_of_the_rooms():
+    shown = {}
+    for room, others in table_rows(DOCS / "design.md", "room"):
+        may = set() if others == "nothing of ours" else {word.strip() for word in others.split(",")}
+        shown[room.strip("`")] = set() if others.startswith("the public names") else may
+    assert shown == {room: may - {room} for room, may in MAY_IMPORT.items()}
+
+
+def test_every_dependency_has_a_reason():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [words for extra, words in project["optional-dependencies"].items() if extra != "test"]
+    wanted = {
+        re.match(r"[\w-]+", word)[0] for words in [project["dependencies"], *extras] for word in words
+    }
+    assert wanted == {row[0] for row in table_rows(DOCS / "parts.md", "part")}
+
+
+def test_the_readme_has_one_command_to_try_and_one_to_test():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    commands = [line for line in lines if line.startswith("python3 -m venv")]
+    assert len(commands) == 2
+    assert "pytest" in commands[1]
+    assert "examples/hospital.csv" in commands[0]
