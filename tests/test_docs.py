@@ -119,6 +119,7 @@ def words_of(text: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_shell_examples_run(page, make, tmp_path):
+    pytest.importorskip("shoal.cli.app")
     blocks = [code for info, code in FENCE.findall(page.read_text(encoding="utf-8")) if info == "sh run"]
     for block in blocks:
         make.run(block, tmp_path)
@@ -126,6 +127,7 @@ def test_shell_examples_run(page, make, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_transcripts_are_those_of_a_run(page, make):
+    pytest.importorskip("shoal.cli.app")
     text = page.read_text(encoding="utf-8")
     if make.TRANSCRIPT.search(text):
         assert words_of(make.with_transcripts(text)) == words_of(text), "run python docs/make.py"
