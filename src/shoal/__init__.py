@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
-    from shoal.run import Release, anonymize, check_table, check_target, compare, draw, methods, verify
+    from shoal.run import (
+        Release,
+        anonymize,
+        check_plot,
+        check_table,
+        check_target,
+        compare,
+        draw,
+        methods,
+        verify,
+    )
 
 _HOMES = {
     "Certificate": "model.certificate",
@@ -47,6 +57,7 @@ _HOMES = {
     "anonymize": "run",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
+    "check_plot": "run",
     "check_table": "run",
     "check_target": "run",
     "compare": "run",
@@ -83,6 +94,7 @@ __all__ = [
     "anonymize",
     "bins",
     "calendar",
+    "check_plot",
     "check_table",
     "check_target",
     "compare",

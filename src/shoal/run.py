@@ -33,7 +33,17 @@ from shoal.model.verdict import Finding, Verdict
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Release", "anonymize", "check_table", "check_target", "compare", "draw", "methods", "verify"]
+__all__ = [
+    "Release",
+    "anonymize",
+    "check_plot",
+    "check_table",
+    "check_target",
+    "compare",
+    "draw",
+    "methods",
+    "verify",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +304,11 @@ def _try(
         seconds=seconds,
         note="" if verdict.has_passed else " ".join(verdict.reasons),
     )
+
+
+def check_plot(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Whether a plot can be drawn to `path`; asked before a long run."""
+    engines.load("local").check_plot(path, inputs=inputs)
 
 
 def draw(comparison: Comparison, path: str | os.PathLike[str]) -> None:

@@ -20,7 +20,7 @@ try:
 except ImportError:  # pragma: no cover  (Windows has no advisory locks; nothing is swept there)
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PRIVATE", "PUBLIC", "Draft", "hash_of", "sweep"]
+__all__ = ["PRIVATE", "PUBLIC", "Draft", "hash_of", "is_same", "sweep"]
 
 PUBLIC, PRIVATE = 0o666, 0o600  # the first is narrowed by the user's umask
 
@@ -69,6 +69,13 @@ def hash_of(path: Path) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_same(one: Path, other: Path) -> bool:
+    """Whether two names lead to one file, by links of any kind."""
+    with contextlib.suppress(OSError):
+        return os.path.samefile(one, other)
+    return False
 
 
 def sync_folder(folder: Path) -> None:

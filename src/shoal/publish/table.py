@@ -27,7 +27,7 @@ from shoal.model.certificate import Certificate
 from shoal.model.files import Files
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
-from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, hash_of, sweep
+from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, hash_of, is_same, sweep
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +78,7 @@ def check_target(
         if target.is_dir():
             raise PlanError(f"The output {str(target)!r} is a folder. Give the name of a file.")
         for source in inputs:
-            if _is_same(target, Path(source)):
+            if is_same(target, Path(source)):
                 raise PlanError(
                     f"The output {str(target)!r} is one of the inputs. Write the release to another name."
                 )
@@ -178,7 +178,7 @@ def _check_siblings(files: Files) -> None:
         return
     for suffix in WRITERS:
         sibling = files.table.with_suffix(suffix)
-        if suffix == files.table.suffix or not sibling.is_file() or _is_same(sibling, files.table):
+        if suffix == files.table.suffix or not sibling.is_file() or is_same(sibling, files.table):
             continue
         release = hash_of(sibling)
         found = None
@@ -189,12 +189,6 @@ def _check_siblings(files: Files) -> None:
                 f"{files.certificate.name!r} is the certificate of {sibling.name!r}. "
                 "Write the release under another name."
             )
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    with contextlib.suppress(OSError):
-        return os.path.samefile(one, other)
-    return False
 
 
 def _bytes(path: Path) -> bytes | None:

@@ -1,0 +1,300 @@
+"""The six commands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import shoal
+from shoal.cli import options as o
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="shoal",
+    help="Make tables of people safe to publish, and prove how close to the best possible that came.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a pretty traceback shows locals, and locals hold cells
+    rich_markup_mode="rich",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(version("shoal"))
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Make tables of people safe to publish, and prove how close to the best possible that came."""
+
+
+@app.command(
+    epilog="Example: shoal anonymize patients.csv -k 5 -q birth_date,zip,sex -s diagnosis -o out.csv"
+)
+def anonymize(
+    context: typer.Context,
+    file: o.File,
+    output: o.Output,
+    k: o.K = None,
+    plan: o.PlanFile = None,
+    quasi: o.Quasi = None,
+    sensitive: o.Sensitive = None,
+    keep: o.Keep = None,
+    identifier: o.Identifier = None,
+    count: o.Count = None,
+    kind: o.Kind = None,
+    hierarchies: o.Hierarchies = None,
+    hierarchy: o.Hierarchy = None,
+    weight: o.Weight = None,
+    missing: o.Missing = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    loss: o.Loss = None,
+    method: o.Method = None,
+    option: o.Option = None,
+    distance: o.Distance = None,
+    withhold: o.Withhold = None,
+    effort: o.Effort = None,
+    improve: o.Improve = None,
+    stop_at: o.StopAt = None,
+    seed: o.Seed = None,
+    threads: o.Threads = None,
+    style: o.Style = None,
+    cells: o.Cells = None,
+    as_json: o.Json = False,
+) -> None:
+    """Make a table k-anonymous; write it with a certificate, or write nothing.
+
+    Columns without a role are left out and named. A column whose name holds a comma gets an option of its own: -q age -q "last, first".
+    """  # noqa: E501  (help keeps the line breaks of a docstring)
+    from shoal.cli.progress import shown
+    from shoal.cli.words import files_named, plan_words
+
+    given = context.params
+    inputs = files_named(given)
+    shoal.check_target(output, inputs=inputs)
+    with shown() as progress:
+        table = _read(given)
+        words = plan_words(given, table.frame.columns)
+        release = shoal.anonymize(table.frame, progress=progress, **words)
+        files = release.write(output, delimiter=table.delimiter or ",", inputs=inputs)
+    if as_json:
+        from shoal.cli.screen import print_json
+
+        print_json(
+            {
+                "certificate": release.certificate,
+                "verdict": release.verdict,
+                "files": files,
+                "left_out": release.left_out,
+                "guessed": release.guessed,
+                "repeats": release.repeats,
+                "read": table.said,
+            }
+        )
+        return
+    from shoal.cli.screen import show_release
+
+    show_release(release, files, table.said)
+
+
+@app.command(epilog="Example: shoal plan patients.csv > plan.yaml")
+def plan(
+    context: typer.Context,
+    file: o.File,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+) -> None:
+    """Print a commented plan with guessed roles and kinds, to be checked and edited."""
+    table = _read(context.params)
+    print(shoal.guess_plan(table.frame, path=file), end="")
+
+
+@app.command(epilog="Example: shoal check out.csv -q birth_date,zip,sex -s diagnosis -k 5")
+def check(
+    context: typer.Context,
+    file: o.File,
+    quasi: o.Quasi = None,
+    sensitive: o.Sensitive = None,
+    k: o.K = None,
+    count: o.Count = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    as_json: o.Json = False,
+) -> None:
+    """Judge any table, ours or not: classes, k, diversity, closeness and risk. Exit 3 below k."""
+    from shoal.cli.screen import print_json, show_verdict
+    from shoal.cli.words import names_of
+
+    table = _read(context.params)
+    columns = table.frame.columns
+    verdict = shoal.check_table(
+        table.frame,
+        quasi=names_of(quasi or (), columns),
+        sensitive=names_of(sensitive or (), columns),
+        k=k,
+        count=count,
+    )
+    if as_json:
+        print_json({"verdict": verdict, "has_passed": verdict.has_passed, "read": table.said})
+    else:
+        show_verdict(verdict)
+    if not verdict.has_passed:
+        raise typer.Exit(3)
+
+
+@app.command(epilog="Example: shoal verify out.csv out.certificate.json --original patients.csv")
+def verify(
+    context: typer.Context,
+    release: Annotated[Path, typer.Argument(help="The published table.", show_default=False)],
+    certificate: o.Certificate,
+    original: o.Original = None,
+    receipt: o.Receipt = None,
+    hierarchies: o.Hierarchies = None,
+    missing: o.Missing = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    as_json: o.Json = False,
+) -> None:
+    """Recompute what a certificate claims from the release, and with --original from the table itself.
+
+    Exit 3 where a claim does not hold.
+    """
+    from shoal.cli.screen import print_json, show_findings
+    from shoal.cli.words import sign_of, trees_for
+
+    before = None if original is None else _read({**context.params, "file": original}).frame
+    findings = shoal.verify(
+        release,
+        certificate,
+        original=before,
+        receipt=receipt,
+        hierarchies=trees_for(certificate, hierarchies or ()),
+        missing=tuple(missing or ()),
+        delimiter=sign_of(delimiter),
+    )
+    holds = all(finding.holds is not False for finding in findings)
+    if as_json:
+        print_json({"verified": holds, "findings": findings})
+    else:
+        show_findings(findings)
+    if not holds:
+        raise typer.Exit(3)
+
+
+@app.command(
+    epilog="Example: shoal compare patients.csv --plan plan.yaml --methods all -k 2,5,10 -o plot.svg"
+)
+def compare(
+    context: typer.Context,
+    file: o.File,
+    k: o.Ks = None,
+    methods: o.Methods = None,
+    output: o.Plot = Path("comparison.png"),
+    plan: o.PlanFile = None,
+    quasi: o.Quasi = None,
+    sensitive: o.Sensitive = None,
+    keep: o.Keep = None,
+    identifier: o.Identifier = None,
+    count: o.Count = None,
+    kind: o.Kind = None,
+    hierarchies: o.Hierarchies = None,
+    hierarchy: o.Hierarchy = None,
+    weight: o.Weight = None,
+    missing: o.Missing = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    loss: o.Loss = None,
+    distance: o.Distance = None,
+    withhold: o.Withhold = None,
+    effort: o.Effort = None,
+    improve: o.Improve = None,
+    stop_at: o.StopAt = None,
+    seed: o.Seed = None,
+    threads: o.Threads = None,
+    style: o.Style = None,
+    as_json: o.Json = False,
+) -> None:
+    """Run several methods at several k; print loss, ratio and time and save a plot of them."""
+    from shoal.cli.progress import shown
+    from shoal.cli.screen import print_json, show_comparison
+    from shoal.cli.words import files_named, names_of, numbers_of, plan_words
+
+    ks = None if k is None else numbers_of(k, option="-k")
+    given = {**context.params, "k": None if ks is None else min(ks)}
+    shoal.check_plot(output, inputs=files_named(given))
+    with shown() as progress:
+        table = _read(given)
+        words = plan_words(given, table.frame.columns)
+        found = shoal.compare(
+            table.frame, methods=names_of(methods or ("all",)), ks=ks, progress=progress, **words
+        )
+        shoal.draw(found, output)
+    if as_json:
+        print_json({"trials": found.trials, "plot": output, "read": table.said})
+    else:
+        show_comparison(found, output)
+
+
+@app.command(epilog="Example: shoal methods --json")
+def methods(as_json: o.Json = False) -> None:
+    """List the methods with objective, guarantee, cost and paper."""
+    from shoal.cli.screen import print_json, show_methods
+
+    found = shoal.methods()
+    if not as_json:
+        show_methods(found)
+        return
+    words = (
+        "title",
+        "objective",
+        "guarantee",
+        "time",
+        "paper",
+        "takes",
+        "most_columns",
+        "only_k",
+        "styles",
+    )
+    print_json(
+        {
+            name: {
+                **{word: getattr(facts, word) for word in words},
+                "options": {
+                    option: {"default": its.default, "meaning": its.meaning}
+                    for option, its in facts.options.items()
+                },
+            }
+            for name, facts in found.items()
+        }
+    )
+
+
+def _read(given: dict[str, Any]) -> shoal.TableRead:
+    from shoal.cli.words import sign_of
+
+    if given.get("threads"):  # Polars looks once, on its first use
+        os.environ.setdefault("POLARS_MAX_THREADS", str(given["threads"]))
+    return shoal.read_table(
+        given["file"],
+        delimiter=sign_of(given.get("delimiter")),
+        encoding=given.get("encoding"),
+        decimal=given.get("decimal"),
+    )

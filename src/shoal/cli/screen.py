@@ -1,0 +1,223 @@
+"""What a person reads, and the same facts as JSON. Column names and counts, never a cell."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import shoal
+
+__all__ = ["print_json", "show_comparison", "show_findings", "show_methods", "show_release", "show_verdict"]
+
+BAR = 20
+
+
+def print_json(facts: Mapping[str, Any]) -> None:
+    """Facts as JSON, which knows neither infinity nor our values."""
+    print(json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> None:
+    """The summary after `shoal anonymize`."""
+    console = Console(highlight=False)
+    about = release.certificate
+    withheld = f", {about.withheld:,} withheld" if about.withheld else ""
+    console.print(
+        f"[bold]{about.published:,}[/] of {about.records:,} rows published{withheld} in "
+        f"[bold]{about.classes:,}[/] classes; the smallest holds [bold]{about.smallest_class:,}[/] "
+        f"(k = {about.k}). Method {escape(about.method)}, seed {about.seed}."
+    )
+    console.print(f"[bold]{escape(about.in_words())}[/]")
+    if any(column.loss is not None for column in about.columns):
+        console.print()
+        _losses(console, about.columns)
+    notes = [*said, *_notes(release)]
+    if notes:
+        console.print()
+        _list(console, notes)
+    console.print()
+    for what, path, aside in (
+        ("release", files.table, ""),
+        ("certificate", files.certificate, ""),
+        ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
+    ):
+        console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)
+
+
+def _losses(console: Console, columns: Iterable[Any]) -> None:
+    table = Table("column", "loss", "", box=None, header_style="dim", pad_edge=False)
+    table.columns[1].justify = "right"
+    for column in columns:
+        if column.loss is None:
+            table.add_row(escape(column.name), "unknown", "")
+            continue
+        full = round(BAR * min(1.0, column.loss))
+        bar = Text("█" * full, style="cyan") + Text("░" * (BAR - full), style="dim")
+        table.add_row(escape(column.name), f"{100 * column.loss:.2f} %", bar)
+    console.print(Padding(table, (0, 2)))
+
+
+def _notes(release: shoal.Release) -> Iterable[str]:
+    if release.guessed:
+        kinds = ", ".join(f"{name} {kind}" for name, kind in release.guessed.items())
+        yield f"Kinds were guessed: {kinds}. Declare them with --kind where that is wrong."
+    if release.plan.identifier:
+        yield f"Identifiers were dropped: {', '.join(release.plan.identifier)}."
+    if release.left_out:
+        yield f"Left out, having no role: {', '.join(release.left_out)}."
+    for one in release.repeats:
+        yield (
+            f"Identifier {one.column} repeats: {one.values:,} of its values stand in {one.rows:,} rows, "
+            f"one in up to {one.most:,}. k counts rows, not persons."
+        )
+
+
+def _list(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        grid = Table.grid(padding=(0, 1))
+        grid.add_row("•", escape(line))
+        console.print(grid)
+
+
+def show_verdict(verdict: shoal.Verdict) -> None:
+    """What `shoal check` found."""
+    console = Console(highlight=False)
+    console.print(
+        f"{verdict.records - verdict.withheld:,} records in {verdict.classes:,} classes of "
+        f"{verdict.smallest_class:,} to {verdict.largest_class:,}, {verdict.mean_class:.2f} on average."
+    )
+    if verdict.has_passed:
+        asked = "" if verdict.k is None else f", k = {verdict.k} is met"
+        console.print(f"[bold green]The table is {verdict.smallest_class}-anonymous{asked}.[/]")
+    else:
+        console.print(f"[bold red]NOT ANONYMOUS.[/] {escape(' '.join(verdict.reasons))}")
+    console.print()
+    if verdict.loss_percent is not None:
+        console.print(f"Loss {verdict.loss_percent:.2f} %.")
+        _losses(console, verdict.columns)
+        console.print()
+    risk = verdict.risk
+    table = Table("re-identification", "", box=None, header_style="dim", pad_edge=False)
+    table.columns[1].justify = "right"
+    table.add_row(
+        "highest risk, attacker knows the person is in the table", f"{risk.prosecutor_highest:.2%}"
+    )
+    table.add_row("the same on average", f"{risk.prosecutor_mean:.2%}")
+    table.add_row("highest risk, attacker does not know it", f"{risk.journalist_highest:.2%}")
+    table.add_row("share of all records matched right", f"{risk.marketer:.2%}")
+    table.add_row("records alone in their class", f"{risk.uniques:,}")
+    console.print(Padding(table, (0, 2)))
+    if verdict.sensitive:
+        console.print()
+        _sensitive(console, verdict.sensitive)
+
+
+def _sensitive(console: Console, columns: Iterable[Any]) -> None:
+    heads = (
+        "sensitive, worst class",
+        "distinct",
+        "effective",
+        "(c,2), c",
+        "top share",
+        "t equal",
+        "t ordered",
+    )
+    table = Table(*heads, box=None, header_style="dim", pad_edge=False)
+    for place in range(1, len(heads)):
+        table.columns[place].justify = "right"
+    for column in columns:
+        ordered = column.closeness_ordered
+        table.add_row(
+            escape(column.name),
+            str(column.distinct),
+            f"{column.entropy:.2f}",
+            "none" if math.isinf(column.recursive) else f"{column.recursive:.2f}",
+            f"{column.largest_share:.0%}",
+            f"{column.closeness_equal:.3f}",
+            "-" if ordered is None else f"{ordered:.3f}",
+        )
+    console.print(Padding(table, (0, 2)))
+
+
+def show_findings(findings: Sequence[Any]) -> None:
+    """What `shoal verify` found, claim by claim."""
+    console = Console(highlight=False)
+    marks = {True: "[green]✓[/]", False: "[bold red]✗[/]", None: "[yellow]?[/]"}
+    table = Table.grid(padding=(0, 2))
+    for finding in findings:
+        table.add_row(marks[finding.holds], escape(finding.claim), escape(finding.detail))
+    console.print(table)
+    console.print()
+    wrong = sum(finding.holds is False for finding in findings)
+    unknown = sum(finding.holds is None for finding in findings)
+    aside = f" {unknown} could not be recomputed from what was given." if unknown else ""
+    if wrong:
+        console.print(f"[bold red]NOT VERIFIED: {wrong} of {len(findings)} claims do not hold.[/]{aside}")
+    else:
+        console.print(f"[bold green]Verified.[/]{aside}")
+
+
+def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
+    """Loss, ratio and time, one line per method and k."""
+    console = Console(highlight=False)
+    heads = ("method", "k", "loss", "ratio", "classes", "seconds", "")
+    table = Table(*heads, box=None, header_style="dim", pad_edge=False)
+    for place in range(1, 6):
+        table.columns[place].justify = "right"
+    for place in range(6):
+        table.columns[place].no_wrap = True
+    before = None
+    for trial in comparison.trials:
+        objective = f"objective {trial.objective}" if trial.objective != "loss" else ""
+        table.add_row(
+            escape(trial.method) if trial.method != before else "",
+            str(trial.k),
+            "-" if trial.loss_percent is None else f"{trial.loss_percent:.2f} %",
+            "-" if trial.ratio is None else f"{trial.ratio:.3f}",
+            "-" if trial.classes is None else f"{trial.classes:,}",
+            "-" if trial.seconds is None else f"{trial.seconds:.3f}",
+            escape(trial.note or objective),
+        )
+        before = trial.method
+    console.print(table)
+    console.print(f"\nplot  {escape(str(plot))}", soft_wrap=True)
+
+
+def show_methods(methods: Mapping[str, shoal.Facts]) -> None:
+    """Every method with objective, guarantee, cost, paper and options."""
+    console = Console(highlight=False)
+    for name, facts in methods.items():
+        console.print(f"[bold]{escape(name)}[/]  {escape(facts.title) if facts.title != name else ''}")
+        grid = Table.grid(padding=(0, 2))
+        for word, text in (
+            ("objective", facts.objective),
+            ("guarantee", facts.guarantee),
+            ("cost", facts.time),
+            ("paper", facts.paper),
+            *((f"--option {option}", its.meaning) for option, its in facts.options.items()),
+        ):
+            grid.add_row(Text(word, style="dim", no_wrap=True), escape(text))
+        console.print(Padding(grid, (0, 2)))

@@ -1,0 +1,179 @@
+"""From what was typed to a plan's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import shoal
+
+__all__ = ["files_named", "names_of", "numbers_of", "plan_words", "sign_of", "trees_for"]
+
+ROLES = ("quasi", "sensitive", "keep", "identifier")
+BY_COLUMN = ("kinds", "hierarchies", "weights")
+PLAIN = (
+    "k",
+    "count",
+    "loss",
+    "method",
+    "style",
+    "cells",
+    "distance",
+    "withhold",
+    "effort",
+    "improve",
+    "stop_at",
+    "seed",
+    "threads",
+)
+SIGNS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
+
+
+def sign_of(text: str | None) -> str | None:
+    """A delimiter, by itself or by name.
+
+    >>> sign_of("comma"), sign_of(";"), sign_of(None)
+    (',', ';', None)
+    """
+    return None if text is None else SIGNS.get(text, text)
+
+
+def names_of(texts: Sequence[str], columns: Sequence[str] = ()) -> tuple[str, ...]:
+    r"""Comma-separated names; a text that is itself a column's name stays whole, as does an escaped comma.
+
+    >>> names_of(["age,zip", "last, first", r"a\,b"], columns=["age", "zip", "last, first"])
+    ('age', 'zip', 'last, first', 'a,b')
+    """
+    names: list[str] = []
+    for text in texts:
+        if text in columns:
+            parts = [part.strip() for part in text.split(",")]
+            if len(parts) > 1 and all(part in columns for part in parts):
+                raise shoal.PlanError(
+                    f"{text!r} is the name of one column and also the names of several. Write the commas "
+                    "inside a name as \\, or repeat the option for each column."
+                )
+            names.append(text)
+            continue
+        parts = [part.replace("\\,", ",").strip() for part in re.split(r"(?<!\\),", text)]
+        names += [part for part in parts if part]
+    return tuple(names)
+
+
+def numbers_of(text: str, *, option: str) -> tuple[int, ...]:
+    """Comma-separated whole numbers.
+
+    >>> numbers_of("2,5,10", option="-k")
+    (2, 5, 10)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise shoal.PlanError(f"{option} takes whole numbers, comma-separated, such as 2,5,10.") from None
+
+
+def pairs_of(texts: Sequence[str] | None, columns: Sequence[str], *, option: str) -> dict[str, str]:
+    """COLUMN=WHAT, where a column's name may itself hold an equals sign."""
+    pairs: dict[str, str] = {}
+    for text in texts or ():
+        cuts = [place for place, sign in enumerate(text) if sign == "="]
+        if not cuts:
+            raise shoal.PlanError(f"{option} {text!r} has no equals sign. Write {option} NAME=VALUE.")
+        cut = max((place for place in cuts if text[:place] in columns), default=cuts[0])
+        name = text[:cut].strip()
+        if name in pairs:
+            raise shoal.PlanError(f"{option} is given twice for {name!r}. Give it once.")
+        pairs[name] = text[cut + 1 :].strip()
+    return pairs
+
+
+def files_named(given: Mapping[str, Any]) -> list[Path]:
+    """Every file the command line names as an input, so that none is overwritten."""
+    named = [given[word] for word in ("file", "plan", "original") if given.get(word) is not None]
+    for text in given.get("hierarchies") or ():
+        folder = Path(text)
+        named += sorted(folder.iterdir()) if folder.is_dir() else [Path(text.partition("=")[2])]
+    return [Path(path) for path in named]
+
+
+def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """The keywords of a plan: the plan file's, with what was typed laid over it, column by column."""
+    words: dict[str, Any] = dict(shoal.read_plan(given["plan"])) if given.get("plan") else {}
+    _lay_roles(words, given, columns)
+    kinds = pairs_of(given.get("kind"), columns, option="--kind")
+    trees = _trees(given, columns, words, kinds)
+    weights = _weights(given, columns)
+    for name, laid in (("kinds", kinds), ("hierarchies", trees), ("weights", weights)):
+        kept = {c: value for c, value in words.get(name, {}).items() if c in words.get("quasi", ())}
+        words[name] = kept | laid
+    for column in trees:  # what was typed last settles what a column is
+        if column not in kinds and not str(words["kinds"].get(column, "tree")).startswith("tree"):
+            del words["kinds"][column]
+    for column, kind in kinds.items():
+        if column not in trees and kind not in {"tree", "region"}:
+            words["hierarchies"].pop(column, None)
+    if given.get("missing"):
+        words["missing"] = tuple(given["missing"])
+    options = pairs_of(given.get("option"), (), option="--option")
+    words["options"] = {**words.get("options", {}), **options}
+    words |= {name: given[name] for name in PLAIN if given.get(name) is not None}
+    return words
+
+
+def _lay_roles(words: dict[str, Any], given: Mapping[str, Any], columns: Sequence[str]) -> None:
+    typed = {role: names_of(given[role], columns) for role in ROLES if given.get(role)}
+    renamed = {name for names in typed.values() for name in names} | {given.get("count")}
+    for role in ROLES:
+        if role in typed:
+            words[role] = typed[role]
+        elif role in words:  # a column that was typed with another role leaves its old one
+            words[role] = tuple(name for name in words[role] if name not in renamed)
+    if given.get("count") is None and words.get("count") in renamed - {None}:
+        del words["count"]
+
+
+def trees_for(certificate: Path, texts: Sequence[str]) -> dict[str, Any]:
+    """The hierarchies that a certificate's plan names, as far as they are given."""
+    try:
+        said = shoal.Certificate.of_json(certificate.read_text("utf-8")).plan.get("hierarchies")
+    except (OSError, UnicodeDecodeError):
+        raise shoal.DataError(f"The certificate {str(certificate)!r} cannot be read.") from None
+    wanted = list(said) if isinstance(said, Mapping) else []
+    return _trees({"hierarchies": texts}, wanted, {"quasi": wanted}, {})
+
+
+def _trees(
+    given: Mapping[str, Any], columns: Sequence[str], words: Mapping[str, Any], kinds: Mapping[str, str]
+) -> dict[str, Any]:
+    trees: dict[str, Any] = {}
+    declared = {**words.get("kinds", {}), **kinds}
+    wanted = [name for name in words.get("quasi", ()) if declared.get(name, "tree") in {"tree", "region"}]
+    files: list[str] = []
+    for text in given.get("hierarchies") or ():
+        if Path(text).is_dir():
+            trees |= shoal.read_hierarchies(text, only=wanted)
+        elif "=" in text:
+            files.append(text)
+        else:
+            raise shoal.PlanError(
+                f"--hierarchies {text!r} is neither a folder nor COLUMN=FILE. Check the name."
+            )
+    for column, file in pairs_of(files, columns, option="--hierarchies").items():
+        trees[column] = shoal.read_hierarchy(file, column=column)
+    for column, text in pairs_of(given.get("hierarchy"), columns, option="--hierarchy").items():
+        trees[column] = shoal.parse_builder(text)
+    return trees
+
+
+def _weights(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for column, text in pairs_of(given.get("weight"), columns, option="--weight").items():
+        try:
+            weights[column] = float(text)
+        except ValueError:
+            raise shoal.PlanError(
+                f"Column {column!r} has the weight {text!r}. A weight is a number of at least 0."
+            ) from None
+    return weights
