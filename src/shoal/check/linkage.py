@@ -43,14 +43,16 @@ class Nodes:
     records: Integers
 
 
-def shared_codes(original: pl.DataFrame, published: pl.DataFrame) -> tuple[Integers, Integers]:
-    """One code per row of each frame, alike where all values are alike; columns must be the same.
+def shared_codes(
+    original: pl.DataFrame, published: pl.DataFrame, names: Sequence[str]
+) -> tuple[Integers, Integers]:
+    """One code per row of each frame, alike where all values of the columns `names` are alike.
 
     A column that is text on one side only is compared in the text that a CSV file would hold.
     """
     rows = original.height
     key = np.zeros(rows + published.height, dtype=np.int64)
-    for name in original.columns:
+    for name in names:
         one, other = original[name], published[name]
         if one.dtype != other.dtype:
             one, other = _as_text(one), _as_text(other)

@@ -334,7 +334,7 @@ def _row_findings(
         else:
             cells.append(read_column(faces, published_names(ruler, claims.cells), ruler, classes.sizes))
     others = list(claims.others)
-    before, after = shared_codes(original.select(others), table.select(others))
+    before, after = shared_codes(original, table, others)
     records = coded.records if coded.records is not None else records_of(original, None)
     given = nodes_of(coded.row.astype(np.int64), before, records, coded.distinct)
     taken = nodes_of(classes.label, after, classes.records, classes.sizes.size)
@@ -365,7 +365,7 @@ def _kept_findings(
 ) -> Iterator[Finding]:
     """Per sensitive and kept column: no value more often than in the original."""
     for name in claims.others:
-        before, after = shared_codes(original.select(name), table.select(name))
+        before, after = shared_codes(original, table, [name])
         size = int(max(before.max(initial=0), after.max(initial=0))) + 1
         had = np.bincount(before, weights=records, minlength=size)
         has = np.bincount(after, weights=classes.records, minlength=size)

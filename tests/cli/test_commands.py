@@ -1,0 +1,209 @@
+"""Whole runs through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import yaml
+
+import shoal
+
+BASE = ("anonymize", "in.csv", "-k", "2", "-q", "age,zip,sex", "-s", "ill", "-o", "out.csv")
+
+
+def rows(path, delimiter=","):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter=delimiter))
+
+
+def smallest_class(path, columns):
+    head, *body = rows(path)
+    places = [head.index(name) for name in columns]
+    return min(Counter(tuple(row[place] for place in places) for row in body).values())
+
+
+def test_one_line_makes_a_release_that_verifies(run, folder):
+    ran = run(*BASE, "--identifier", "name")
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "in.csv",
+        "out.certificate.json",
+        "out.csv",
+        "out.receipt.json",
+    ]
+    assert smallest_class("out.csv", ["age", "zip", "sex"]) >= 2
+    assert rows("out.csv")[0] == ["age", "zip", "sex", "ill"]
+    assert "8 of 8 rows" in ran.out
+    assert "No release of this table can lose less than" in ran.out
+    assert "% of the best possible" in ran.out
+    assert "born, note, visits" in ran.out  # what was left out
+    assert "zip label" in ran.out  # what was guessed
+    assert "name repeats: 1 of its values stand in 2 rows" in ran.out
+    assert "out.receipt.json" in ran.out
+    verified = run("verify", "out.csv", "out.certificate.json")
+    assert verified.code == 0, verified.said
+    again = run(
+        "verify", "out.csv", "out.certificate.json", "--original", "in.csv", "--receipt", "out.receipt.json"
+    )
+    assert again.code == 0, again.said
+
+
+def test_json_is_json_and_nothing_else(run):
+    ran = run(*BASE, "--json")
+    facts = json.loads(ran.out)
+    assert not ran.err
+    assert facts["certificate"]["k"] == 2
+    assert facts["left_out"] == ["name", "born", "note", "visits"]
+    assert json.loads(run("methods", "--json").out)["k-member"]["objective"] == "loss"
+    checked = json.loads(run("check", "out.csv", "-q", "age,zip,sex", "-s", "ill", "--json").out)
+    assert checked["verdict"]["smallest_class"] == facts["certificate"]["smallest_class"]
+    verified = json.loads(run("verify", "out.csv", "out.certificate.json", "--json").out)
+    assert verified["verified"] is True
+
+
+@pytest.mark.parametrize("name", ["out.parquet", "out.arrow", "out.tsv"])
+def test_other_formats_verify_too(run, name):
+    assert run(*BASE[:-1], name).code == 0
+    ran = run("verify", name, "out.certificate.json")
+    assert ran.code == 0, ran.said
+
+
+def test_a_changed_release_is_not_verified(run, folder):
+    run(*BASE)
+    text = (folder / "out.csv").read_text()
+    (folder / "out.csv").write_text(text + text.splitlines()[-1] + "\n")
+    ran = run("verify", "out.csv", "out.certificate.json")
+    assert ran.code == 3
+    assert "NOT VERIFIED" in ran.out
+
+
+def test_check_fails_below_k(run):
+    ran = run("check", "in.csv", "-q", "age,zip", "-k", "2")
+    assert ran.code == 3
+    assert "NOT ANONYMOUS" in ran.out
+    assert run("check", "in.csv", "-q", "sex", "-k", "4").code == 0
+
+
+def test_a_guessed_plan_runs_and_options_override_it(run, folder):
+    ran = run("plan", "in.csv")
+    assert ran.code == 0
+    (folder / "plan.yaml").write_text(ran.out)
+    assert yaml.safe_load(ran.out)["k"] == 5
+    ran = run("anonymize", "in.csv", "--plan", "plan.yaml", "-k", "2", "-o", "out.csv", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["certificate"]["k"] == 2
+
+
+def test_a_typed_role_takes_a_column_from_the_plan(run, folder):
+    (folder / "plan.yaml").write_text(
+        "k: 4\nquasi: [age, zip]\nsensitive: [ill]\nkeep: [sex]\nkinds: {age: number, zip: label}\n"
+        "weights: {age: 2}\n"
+    )
+    ran = run("anonymize", "in.csv", "--plan", "plan.yaml", "-q", "zip,sex", "-o", "out.csv", "--json")
+    assert ran.code == 0, ran.err
+    plan = json.loads(ran.out)["certificate"]["plan"]
+    assert plan["quasi"] == ["zip", "sex"]
+    assert plan["keep"] == []
+    assert plan["weights"] == {}
+    assert plan["k"] == 4
+
+
+def test_hierarchies_by_folder_file_and_builder(run, folder):
+    (folder / "trees").mkdir()
+    (folder / "trees" / "sex.csv").write_text("f;*\nm;*\n")
+    (folder / "trees" / "age.csv").write_text("1;*\n")  # not wanted: age is declared a number
+    (folder / "ill.csv").write_text("flu;cold or flu;*\ncold;cold or flu;*\ngout;other;*\n")
+    ran = run(
+        *("anonymize", "in.csv", "-k", "2", "-q", "age", "-q", "zip,sex,ill", "-o", "out.csv", "--json"),
+        *("--kind", "age=number", "--hierarchies", "trees", "--hierarchies", "ill=ill.csv"),
+        *("--hierarchy", "zip=prefixes(5,3,0)", "--weight", "age=2"),
+    )
+    assert ran.code == 0, ran.err
+    plan = json.loads(ran.out)["certificate"]["plan"]
+    assert plan["kinds"] == {"age": "number", "zip": "tree", "sex": "tree", "ill": "tree"}
+    assert plan["weights"] == {"age": 2.0}
+    ran = run(
+        *("verify", "out.csv", "out.certificate.json", "--original", "in.csv", "--hierarchies", "trees"),
+        *("--hierarchies", "ill=ill.csv", "--receipt", "out.receipt.json"),
+    )
+    assert ran.code == 0, ran.said
+
+
+def test_a_name_with_a_comma_or_an_equals_sign(run, folder):
+    (folder / "odd.csv").write_text('"last, first",a=b,x\n1,2,u\n1,3,v\n2,2,w\n2,3,x\n')
+    ran = run(
+        *("anonymize", "odd.csv", "-k", "2", "-q", "last, first", "-q", "a=b", "--weight", "a=b=3"),
+        *("--keep", "x", "-o", "out.csv", "--json"),
+    )
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["certificate"]["plan"]["weights"] == {"a=b": 3.0}
+    assert json.loads(ran.out)["certificate"]["plan"]["quasi"] == ["last, first", "a=b"]
+
+
+def test_the_release_keeps_the_delimiter_of_the_table(run, folder):
+    text = (folder / "in.csv").read_text().replace(",", ";")
+    (folder / "in.csv").write_text(text)
+    assert run(*BASE).code == 0
+    assert rows("out.csv", ";")[0] == ["age", "zip", "sex", "ill"]
+    assert run("verify", "out.csv", "out.certificate.json").code == 0
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_compare_prints_a_table_and_saves_a_plot(run, folder, suffix):
+    ran = run(
+        *("compare", "in.csv", "-q", "age,zip", "--methods", "k-member,mondrian", "-k", "2,4"),
+        *("-o", f"plot.{suffix}"),
+    )
+    assert ran.code == 0, ran.err
+    assert ran.out.count("%") == 4
+    content = (folder / f"plot.{suffix}").read_bytes()
+    assert content.startswith(b"\x89PNG" if suffix == "png" else b"<?xml")
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", f"plot.{suffix}"]
+
+
+def test_every_method_is_listed(run):
+    ran = run("methods")
+    assert ran.code == 0
+    assert all(name in ran.out for name in shoal.methods())
+
+
+def test_counted_rows(run):
+    ran = run(*BASE, "--count", "visits", "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["certificate"]["records"] == 15
+
+
+def test_help_is_light_and_every_command_has_an_example(run):
+    code = (
+        "import sys\nfrom shoal.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'numba', 'polars', 'scipy', 'numpy', 'narwhals', 'pandas', 'pyarrow', 'matplotlib', 'yaml'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]"
+    for command in ("anonymize", "plan", "check", "verify", "compare", "methods"):
+        assert command in done.stdout
+        assert f"Example: shoal {command}" in run(command, "--help").out
+
+
+def test_the_same_seed_gives_the_same_bytes_for_shuffled_rows_and_any_threads(run, folder):
+    head, *body = (folder / "in.csv").read_text().splitlines()
+    body = [*body, *body, *body[:5]]  # copies are dealt over groups by the seed
+    for method in ("mondrian", "k-member"):
+        releases = []
+        for order, threads in ((body, 1), (body, 2), (body[::-1], 2), (body[3:] + body[:3], 0)):
+            (folder / "in.csv").write_text("\n".join([head, *order]) + "\n")
+            ran = run(*BASE, "--keep", "note", "--method", method, "--threads", threads, "--seed", 7)
+            assert ran.code == 0, ran.err
+            releases.append((folder / "out.csv").read_bytes())
+        assert len(set(releases)) == 1
