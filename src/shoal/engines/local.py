@@ -11,6 +11,7 @@ from shoal.check import judge_any
 from shoal.encode import encode
 from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
+from shoal.group.improve import improve
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
@@ -61,8 +62,11 @@ def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
 
 
 def group(method: str, coded: Coded, task: Task) -> Grouping:
-    """Run a method."""
+    """Run a method; improve what it found where asked or where the method always is."""
     grouping: Grouping = load(method).group(coded, task)
+    its = facts(method)
+    if its.objective == "loss" and (task.improve or its.improves):
+        return improve(coded, grouping, task)
     return grouping
 
 

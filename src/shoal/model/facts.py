@@ -28,7 +28,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A method in words and limits; what it cannot take is compared with the plan in one place."""
+    """A method in words and limits; what it cannot take is compared with the plan in one place.
+
+    `improves` says that improvement always follows the method, not only when asked for.
+    """
 
     title: str
     objective: str
@@ -40,6 +43,7 @@ class Facts:
     only_k: int | None = None
     withholds: bool = True
     centres: bool = False
+    improves: bool = False
     styles: frozenset[str] = frozenset({"generalize", "suppress", "centres", "means"})
     options: Mapping[str, Option] = field(default_factory=dict)
     factor: Callable[[int, int], float | None] = field(default=lambda k, columns: None)

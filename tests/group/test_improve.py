@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from naive import Table, least_loss, total_loss
+from shoal.group import load
+from shoal.group.improve import improve, regions
+from shoal.model.coded import Coded
+from shoal.model.grouping import Grouping
+from shoal.model.task import Task, quota
+from tables import coded_of, tables
+
+
+def lost(table: Table, coded: Coded, grouping: Grouping) -> float:
+    """The loss by raw cells; groups as lists of rows, copies split as the grouping says."""
+    row_of = {int(line): row for row, line in enumerate(coded.row)}
+    total = 0.0
+    for group in set(grouping.group.tolist()):
+        inside = grouping.group == group
+        rows = [row_of[int(line)] for line in grouping.distinct[inside]]
+        records = int(grouping.count[inside].sum())
+        single = Table(table.cells, table.kinds, table.paths, table.weights, table.loss)
+        each = total_loss(single, [rows]) / len(rows)
+        total += records * (table.weight if group < 0 else each)
+    return total
+
+
+def assert_sound(grouping: Grouping, coded: Coded, k: int, withhold: int) -> None:
+    records: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    for row, group, count in zip(grouping.distinct, grouping.group, grouping.count, strict=True):
+        assert count > 0
+        records[int(row)] += int(count)
+        sizes[int(group)] += int(count)
+    assert records == {i: int(c) for i, c in enumerate(coded.count) if c > 0}
+    assert sizes.pop(-1, 0) <= withhold
+    assert sorted(sizes) == list(range(len(sizes)))
+    assert all(size >= k for size in sizes.values())
+
+
+def any_grouping(coded: Coded, k: int, withhold: int, seed: int) -> Grouping:
+    """Records dealt at random into groups of at least k; some withheld."""
+    random = np.random.default_rng(seed)
+    records = random.permutation(np.repeat(np.arange(coded.distinct), coded.count))
+    out = int(random.integers(min(withhold, records.size - k) + 1))
+    kept = records.size - out
+    groups = int(random.integers(1, kept // k + 1))
+    label = np.r_[np.full(out, -1), np.minimum(np.arange(kept) // k, groups - 1)]
+    return Grouping.of_pieces(records, label, np.ones(records.size, dtype=np.int64))
+
+
+small = tables(least=2, most=12, copies=True)
+
+
+@given(small, st.integers(2, 4), st.floats(0, 0.5), st.integers(0, 99))
+@settings(max_examples=300)
+def test_loss_never_rises_and_every_rule_is_kept(table, k, share, seed):
+    assume(sum(table.counts) >= k)
+    coded = coded_of(table, k)
+    withhold = quota(share, coded.total)
+    before = any_grouping(coded, k, withhold, seed)
+    after = improve(coded, before, Task(k=k, withhold=withhold, seed=seed))
+    assert_sound(after, coded, k, withhold)
+    assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
+
+
+@given(tables(least=20, most=60, copies=True), st.integers(2, 5), st.integers(0, 99))
+@settings(max_examples=30)
+def test_many_regions_keep_the_rules_too(table, k, seed):
+    assume(sum(table.counts) >= k)
+    coded = coded_of(table, k)
+    before = any_grouping(coded, k, 3, seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.group.improve.REGION", 15)
+        after = improve(coded, before, Task(k=k, withhold=3, seed=seed))
+    assert_sound(after, coded, k, 3)
+    assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
+
+
+@given(small, st.integers(2, 4), st.integers(0, 99))
+@settings(max_examples=50)
+def test_the_number_of_threads_changes_nothing(table, k, seed):
+    assume(sum(table.counts) >= k)
+    coded = coded_of(table, k)
+    before = any_grouping(coded, k, 2, seed)
+    one, two = (
+        improve(coded, before, Task(k=k, withhold=2, seed=seed, threads=threads)) for threads in (1, 2)
+    )
+    assert one.group.tolist() == two.group.tolist()
+    assert one.distinct.tolist() == two.distinct.tolist()
+    assert one.count.tolist() == two.count.tolist()
+
+
+@given(tables(least=2, most=7), st.integers(2, 3), st.integers(0, 2))
+@settings(max_examples=60)
+def test_no_improvement_beats_the_optimum(table, k, withhold):
+    assume(table.rows >= k)
+    coded = coded_of(table, k)
+    task = Task(k=k, withhold=withhold)
+    after = improve(coded, load("k-member").group(coded, task), task)
+    assert lost(table, coded, after) >= least_loss(table, k, withhold) - 1e-9
+
+
+def test_a_dear_row_is_withheld_and_a_cheap_one_given_back():
+    table = Table({"number0": [0, 0, 1, 1, 100, 1]}, {"number0": "number"})
+    coded = coded_of(table, 2)
+    rows = coded.row.astype(np.int32)
+    label = np.array([0, 0, 1, 1, 1, -1])
+    before = Grouping.of_pieces(rows, label, np.ones(6, dtype=np.int64))
+    after = improve(coded, before, Task(k=2, withhold=1))
+    assert lost(table, coded, after) == 1.0
+    assert after.withheld == 1
+    assert after.distinct[after.group == -1].tolist() == [2]
+
+
+def test_regions_hold_every_item_once():
+    random = np.random.default_rng(3)
+    middle = random.integers(0, 9, (200, 3))
+    parts = regions(middle, np.ones(200, dtype=np.int64), 16, random)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(200))
+    assert max(part.size for part in parts) <= 16
