@@ -5,9 +5,9 @@
     Asia            a value or a node        {A, B}         a set of values
     *               suppressed               (empty)        missing
 
-A value that could be mistaken for something else is escaped with a backslash: a leading `*`, `{`, `[`
+A value that could be mistaken for something else is escaped with a backslash: a lone `*`, a leading `{`
 or backslash everywhere, and `,`, `{`, `}` and backslash inside a set. An empty member of a set is the
-missing value.
+missing value. Ranges stand in number and date columns only, so a node may be called `[0, 5)` as it is.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = [
 ]
 
 SUPPRESSED = "*"
-_LEADING = ("*", "{", "[", "\\")
+_LEADING = ("{", "\\")
 _INSIDE = frozenset(",{}\\")
 
 
 def print_value(value: str) -> str:
     r"""A single value, so that it cannot be mistaken for anything else.
 
-    >>> print(print_value("Asia"), print_value("*"))
-    Asia \*
+    >>> print(print_value("Asia"), print_value("*"), print_value("[0, 5)"))
+    Asia \* [0, 5)
     """
-    return "\\" + value if value.startswith(_LEADING) else value
+    return "\\" + value if value == SUPPRESSED or value.startswith(_LEADING) else value
 
 
 def parse_value(cell: str) -> str:
