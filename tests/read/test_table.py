@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import zipfile
 
 import polars as pl
 import pytest
@@ -212,6 +213,53 @@ def test_excel_without_its_package_names_the_extra(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     with pytest.raises(MissingExtra, match=r"shoal\[excel\]"):
         read_table(write("x", "t.xlsx"))
+
+
+def sheet(path, rows) -> None:
+    """The least workbook there is: text cells in place, numbers as numbers."""
+
+    def cell(value):
+        if isinstance(value, str):
+            return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+        return f"<c><v>{value}</v></c>"
+
+    lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    space = "http://schemas.openxmlformats.org/"
+    main, links = f"{space}spreadsheetml/2006/main", f"{space}officeDocument/2006/relationships"
+    packed = f"{space}package/2006"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{packed}/content-types">'
+        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kind}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{packed}/relationships"><Relationship Id="rId1" '
+        f'Type="{links}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>'
+        '<sheet name="people" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{packed}/relationships"><Relationship '
+        f'Id="rId1" Type="{links}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
+    }
+    with zipfile.ZipFile(path, "w") as book:
+        for name, text in parts.items():
+            book.writestr(name, text)
+
+
+def test_a_sheet_keeps_its_types(tmp_path):
+    pytest.importorskip("fastexcel")
+    sheet(tmp_path / "t.xlsx", [("zip", "age"), ("01234", 30), ("00501", 4)])
+    frame = read_table(tmp_path / "t.xlsx").frame
+    assert frame["zip"].to_list() == ["01234", "00501"]
+    assert frame["age"].to_list() == [30, 4]
+    sheet(tmp_path / "t.xlsx", [("zip", "age")])
+    assert "no rows" in refusal(tmp_path / "t.xlsx")
+    sheet(tmp_path / "t.xlsx", [("zip", "zip"), (CANARY, "x")])
+    assert "doubled columns: 'zip'" in refusal(tmp_path / "t.xlsx")
+    sheet(tmp_path / "t.xlsx", [("zip", ""), (CANARY, "x")])
+    assert "1 of 2 columns without a name" in refusal(tmp_path / "t.xlsx")
+    sheet(tmp_path / "t.xlsx", [(" zip ", 7), (CANARY, "x")])
+    assert read_table(tmp_path / "t.xlsx").frame.columns == ["zip", "7"]
 
 
 def test_a_damaged_sheet_is_refused(write):

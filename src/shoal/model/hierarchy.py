@@ -227,7 +227,7 @@ def bins(*widths: float) -> Builder:
     if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
         raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).")
     # floats would put 0.3 into the bin [0.2, 0.3) of width 0.1, and print a million bins as one
-    exact = [Fraction(repr(width)) for width in widths]
+    exact = [Fraction(str(width)) for width in widths]
     for narrow, wide in itertools.pairwise(exact):
         if wide <= narrow or wide % narrow:
             raise PlanError("bins needs each width to be a multiple of the one before.")
@@ -239,24 +239,27 @@ def bins(*widths: float) -> Builder:
         top, bottom = number.as_integer_ratio()
         names = []
         for width in exact:
-            start = top * width.denominator // (bottom * width.numerator)
-            names.append(f"[{_decimal(start * width)}, {_decimal((start + 1) * width)})")
+            step, parts = width.numerator, width.denominator
+            start = top * parts // (bottom * step) * step
+            names.append(f"[{_decimal(start, parts)}, {_decimal(start + step, parts)})")
         return names
 
-    return Builder(f"bins({', '.join(map(_decimal, exact))})", path, Decimal)
+    text = ", ".join(_decimal(width.numerator, width.denominator) for width in exact)
+    return Builder(f"bins({text})", path, Decimal)
 
 
-def _decimal(number: Fraction) -> str:
-    """A number with few decimals, in full: 1200000, 0.25."""
-    if number.denominator == 1:
-        return str(number.numerator)
-    places = 0
-    while number.denominator != 1 and places < 400:
+def _decimal(top: int, bottom: int) -> str:
+    """A fraction in full: 1200000, 0.25. Needs one that has finitely many decimals."""
+    if bottom == 1:
+        return str(top)
+    number, places = Fraction(top, bottom), 0
+    while number.denominator != 1:
         number *= 10
         places += 1
+    if places == 0:
+        return str(number)
     digits = str(abs(number.numerator)).rjust(places + 1, "0")
-    sign = "-" if number < 0 else ""
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 _CALENDAR: dict[str, Callable[[date], str]] = {

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import DataError, MissingExtra
-from shoal.read.text import read_csv
+from shoal.errors import DataError, MissingExtra, ShoalError
+from shoal.read.text import check_names, read_csv
 
 __all__ = ["TableRead", "read_table"]
 
@@ -76,12 +76,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_frame(frame: pl.DataFrame, path: Path) -> None:
-    nameless = sum(not name.strip() for name in frame.columns)
-    if nameless:
-        raise DataError(
-            f"{path} has {nameless} of {frame.width} columns without a name. Name every column, or take "
-            "it out; row numbers written by other programs often stand in such a column."
-        )
+    check_names(frame.columns, path)
     if frame.width == 0:
         raise DataError(f"{path} has no columns. Give a table with a header and rows.")
     if frame.height == 0:
@@ -91,7 +86,7 @@ def _check_frame(frame: pl.DataFrame, path: Path) -> None:
 def _typed(path: Path, reader: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
     try:
         return reader(path)
-    except MissingExtra:
+    except ShoalError:
         raise
     except (Exception, pl.exceptions.PanicException):
         raise DataError(
@@ -112,10 +107,15 @@ def _arrow(path: Path) -> pl.DataFrame:
 
 def _excel(path: Path) -> pl.DataFrame:
     try:
-        import fastexcel  # noqa: F401  the package Polars reads sheets with
+        import fastexcel
     except ModuleNotFoundError:
         raise MissingExtra("fastexcel", extra="excel") from None
-    return pl.read_excel(path, engine="calamine")
+    book = fastexcel.read_excel(path)
+    # it would give doubled and empty names new ones; the true ones stand in the first row
+    first = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
+    names = check_names(["" if name is None else name for name in first.row(0)], path)
+    frame: pl.DataFrame = book.load_sheet(0).to_polars()
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {

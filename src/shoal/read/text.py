@@ -17,7 +17,7 @@ import polars as pl
 
 from shoal.errors import DataError, PlanError
 
-__all__ = ["TextTable", "decode", "guess_delimiter", "read_csv"]
+__all__ = ["TextTable", "check_names", "decode", "guess_delimiter", "read_csv"]
 
 DELIMITERS = (",", ";", "\t", "|")
 WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -64,7 +64,7 @@ def read_csv(
         if len(delimiter.encode()) != 1 or delimiter in '"\n\r\0':
             raise PlanError(f"The delimiter {delimiter!r} is not one plain character, such as ';' or tab.")
     header = _header(raw, delimiter, path)
-    names = _names(header, path)
+    names = check_names(header, path)
     if names != header:
         said.append("blanks around column names removed")
     frame = _parse(raw, delimiter, names, path)
@@ -144,7 +144,8 @@ def _header(raw: bytes, delimiter: str, path: Path) -> list[str]:
         raise _bad_quotes(path) from None
 
 
-def _names(header: list[str], path: Path) -> list[str]:
+def check_names(header: list[str], path: Path) -> list[str]:
+    """The names of a header without outer blanks; refused where two are alike or one is empty."""
     names = [name.strip() for name in header]
     doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
     if doubled:
