@@ -25,7 +25,7 @@ from shoal.model.facts import Facts
 from shoal.model.files import Files
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.plan import Plan
+from shoal.model.plan import Kind, Plan
 from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, quiet
 from shoal.model.verdict import Finding, Verdict
@@ -210,7 +210,9 @@ def _certify(
         loss=loss,
         loss_percent=100 * loss / everything if verdict.loss_percent is None else verdict.loss_percent,
         columns=verdict.columns,
-        plan=plan.as_run(method=method, kinds={c.name: c.kind for c in coded.columns}),
+        plan=plan.as_run(
+            method=method, kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns}
+        ),
     )
 
 

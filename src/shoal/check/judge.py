@@ -19,7 +19,7 @@ from shoal.check.loss import (
     total_of,
 )
 from shoal.check.risk import risk_of
-from shoal.check.ruler import RANGES, Ruler, ruler_of
+from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
 from shoal.model.column import Column
 from shoal.model.plan import Plan
 from shoal.model.verdict import ColumnLoss, Verdict
@@ -141,7 +141,7 @@ def _losses(
                 f"Column {column.name!r}: the cells of {cells.unfit} of {classes.total} records "
                 f"({distinct} different cells) cannot be read or do not fit its values."
             )
-        if column.counts:
+        if column.counts and len(column.axes) == 1:  # a place's values are pairs, which are not counted
             counted.append((cells, column.counts[0]))
     entropy = entropy_share(counted, withheld=withheld) if len(counted) == len(rulers) else None
     return tuple(reasons), tuple(losses), entropy
@@ -150,7 +150,7 @@ def _losses(
 def _read(faces: pl.DataFrame, plan: Plan, ruler: Ruler | None, classes: Classes) -> Cells | None:
     if ruler is None or plan.style not in _MEASURED:
         return None
-    if ruler.published == RANGES and plan.cells == "middle":
+    if ruler.published in {RANGES, PLACES} and plan.cells == "middle":
         return None
     names = published_names(ruler, plan.cells)
     if any(name not in faces.columns for name in names):

@@ -20,10 +20,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.check.ruler import RANGES, Reading, Ruler
+from shoal.check.ruler import PLACES, RANGES, Reading, Ruler
 from shoal.model.verdict import ColumnLoss
 
-__all__ = ["Cells", "entropy_share", "loss_of_column", "published_names", "read_column", "total_of"]
+__all__ = [
+    "Cells",
+    "by_axis",
+    "entropy_share",
+    "loss_of_column",
+    "published_names",
+    "read_column",
+    "total_of",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +55,7 @@ class Cells:
 def read_column(
     lines: pl.DataFrame, names: Sequence[str], ruler: Ruler, records: NDArray[np.int64]
 ) -> Cells:
-    """Read every distinct cell of a column once; two names are a pair of typed bounds."""
+    """Read every distinct cell of a column once; two names are typed bounds, four those of a place."""
     text = lines.select(pl.col(name).cast(pl.String) for name in names)
     distinct = text.unique(maintain_order=True)
     place = text.join(
@@ -57,12 +65,24 @@ def read_column(
         nulls_equal=True,
         maintain_order="left",
     )["\0place"].to_numpy()
-    if len(names) == 2:
+    if len(names) == 4:
+        readings = tuple(ruler.read_box(ends) for ends in distinct.iter_rows())
+    elif len(names) == 2:
         readings = tuple(ruler.read_ends(low, high) for low, high in distinct.iter_rows())
     else:
         readings = tuple(ruler.read(cell) for (cell,) in distinct.iter_rows())
     sums = np.bincount(place, weights=records, minlength=len(readings))
     return Cells(readings, np.rint(sums).astype(np.int64), place.astype(np.int64))
+
+
+def by_axis(cells: Cells, ruler: Ruler) -> tuple[Cells, ...]:
+    """The cells once for each axis of the column: what they cover there."""
+    if not ruler.sides:
+        return (cells,)
+    across = tuple(
+        None if reading is None else Reading(reading.span, reading.across) for reading in cells.readings
+    )
+    return cells, Cells(across, cells.records, cells.place)
 
 
 def loss_of_column(cells: Cells, ruler: Ruler, *, withheld: int) -> ColumnLoss:
@@ -117,4 +137,8 @@ def published_names(ruler: Ruler, cells: str) -> tuple[str, ...]:
     """The columns in which a quasi-identifier is published."""
     if ruler.published == RANGES and cells == "bounds":
         return (f"{ruler.name}_low", f"{ruler.name}_high")
+    if ruler.published == PLACES and cells == "bounds":
+        return tuple(f"{part}_{end}" for part in ruler.parts for end in ("low", "high"))
+    if ruler.published == PLACES and cells == "middle":
+        return tuple(name for part in ruler.parts for name in (part, f"{part}_size"))
     return (ruler.name,)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.model.cell import SUPPRESSED, parse_range, parse_set, parse_value
+from shoal.model.cell import SUPPRESSED, parse_box, parse_range, parse_set, parse_value
 from shoal.model.column import SET, Column
 
-__all__ = ["NODES", "RANGES", "SETS", "STARS", "Reading", "Ruler", "ruler_of"]
+__all__ = ["NODES", "PLACES", "RANGES", "SETS", "STARS", "Reading", "Ruler", "ruler_of"]
 
-RANGES, NODES, SETS, STARS = "ranges", "nodes", "sets", "stars"
-"""How a column is published: number and date ranges, nodes of a tree, sets, values or stars."""
+RANGES, NODES, SETS, STARS, PLACES = "ranges", "nodes", "sets", "stars", "places"
+"""How a column is published: number and date ranges, nodes of a tree, sets, values or stars, rectangles."""
 
 _ROUNDING = 1e-9
 _MICROSECOND = timedelta(microseconds=1)
@@ -27,11 +27,13 @@ class Reading:
     """A cell understood: the share of the column it gives up, and the codes it covers.
 
     `codes` are runs of codes, both ends included; None where the ruler does not know the column's
-    values. A run that ends before it begins covers nothing.
+    values. A run that ends before it begins covers nothing. `across` is the same on the second axis of a
+    place.
     """
 
     span: float
     codes: tuple[tuple[int, int], ...] | None = None
+    across: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,8 @@ class Ruler:
     `most` is what a suppressed cell gives up. `missing` is the code of missing cells: -1 where the
     column has none, None where that is not known. What is None of `nodes` (name -> first leaf, last
     leaf, level), `places` (value -> code) and `numbers` (value of each code) is not known and not
-    judged.
+    judged. A place has two `sides`, each read like a range and divided by the whole; `parts` are the
+    columns it is made of.
     """
 
     name: str
@@ -56,9 +59,13 @@ class Ruler:
     nodes: Mapping[str, tuple[int, int, int]] | None = None
     places: Mapping[str, int] | None = None
     numbers: NDArray[np.float64] | None = None
+    sides: tuple[Ruler, ...] = ()
+    parts: tuple[str, ...] = ()
 
     def read(self, cell: str | None) -> Reading | None:
         """Understand a cell; None where it does not fit the column."""
+        if self.published == PLACES:
+            return self._place_text(cell)
         if cell is None:
             return None if self.missing == -1 else Reading(0.0, self._run(self.missing))
         if cell == SUPPRESSED:
@@ -80,6 +87,36 @@ class Ruler:
         if low is None or high is None:
             return None
         return self._between(low, high)
+
+    def read_box(self, ends: Sequence[str | None]) -> Reading | None:
+        """Understand four typed bounds of a place. Null may hide a mix with missing: it counts in full."""
+        if all(end is None for end in ends):
+            return None if self.missing == -1 else self._everywhere()
+        low, high, left, right = ends
+        if low is None or high is None or left is None or right is None:
+            return None
+        return self._box([(low, high), (left, right)])
+
+    def _place_text(self, cell: str | None) -> Reading | None:
+        if cell is None:
+            if self.missing == -1:
+                return None
+            runs = [side._run(side.missing) for side in self.sides]
+            return Reading(0.0, *runs)
+        return self._everywhere() if cell == SUPPRESSED else self._box(parse_box(cell))
+
+    def _everywhere(self) -> Reading:
+        runs = [((0, side.size - 1),) if side.size else None for side in self.sides]
+        return Reading(self.most, *runs)
+
+    def _box(self, pairs: Sequence[tuple[str, str]]) -> Reading | None:
+        if len(pairs) != len(self.sides):
+            return None
+        found = [side._between(*pair) for side, pair in zip(self.sides, pairs, strict=True)]
+        spans = [reading.span for reading in found if reading is not None]
+        if len(spans) != len(pairs) or sum(spans) > 1 + _ROUNDING:
+            return None
+        return Reading(min(1.0, sum(spans)), *(reading.codes for reading in found if reading is not None))
 
     def _between(self, low: str, high: str) -> Reading | None:
         least, greatest = number_of(low, self.kind), number_of(high, self.kind)
@@ -136,8 +173,16 @@ class Ruler:
 
 def ruler_of(column: Column, *, loss: str) -> Ruler | None:
     """The ruler of a coded column; None for kinds that are not published as one cell."""
-    if len(column.axes) != 1:
-        return None
+    if len(column.axes) == 2:
+        return place_ruler(
+            column.name,
+            column.weight,
+            column.denominator,
+            column.parts,
+            numbers=column.numbers,
+            most=sum(axis.share for axis in column.axes),
+            missing=column.axes[0].missing,
+        )
     axis = column.axes[0]
     places = None
     nodes = None
@@ -167,6 +212,44 @@ def ruler_of(column: Column, *, loss: str) -> Ruler | None:
         nodes=nodes,
         places=places,
         numbers=numbers,
+    )
+
+
+def place_ruler(
+    name: str,
+    weight: float,
+    denominator: float,
+    parts: tuple[str, ...],
+    *,
+    numbers: tuple[NDArray[np.float64], ...] = (),
+    most: float = 1.0,
+    missing: int | None = None,
+) -> Ruler:
+    """The ruler of a place; without `numbers` it measures but does not know what a cell covers."""
+    known: Sequence[NDArray[np.float64] | None] = numbers or (None, None)
+    has_missing = missing is not None and missing >= 0
+    sides = tuple(
+        Ruler(
+            name=name,
+            weight=weight,
+            denominator=denominator,
+            published=RANGES,
+            missing=None if values is None else values.size if has_missing else -1,
+            size=0 if values is None else values.size + has_missing,
+            numbers=values,
+        )
+        for values in known
+    )
+    return Ruler(
+        name=name,
+        weight=weight,
+        denominator=denominator,
+        published=PLACES,
+        kind="place",
+        most=most,
+        missing=missing,
+        sides=sides,
+        parts=parts,
     )
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from shoal.check.kanonymity import Classes, classes_of, records_of
 from shoal.check.linkage import edges_of, nodes_of, shared_codes, unmatched
-from shoal.check.loss import Cells, loss_of_column, published_names, read_column, total_of
-from shoal.check.ruler import NODES, RANGES, SETS, STARS, Ruler, ruler_of
+from shoal.check.loss import Cells, by_axis, loss_of_column, published_names, read_column, total_of
+from shoal.check.ruler import NODES, PLACES, RANGES, SETS, STARS, Ruler, place_ruler, ruler_of
 from shoal.errors import DataError
 from shoal.model.certificate import Certificate, ratio_of
 from shoal.model.coded import Coded
@@ -35,6 +35,7 @@ class _Claims:
     others: tuple[str, ...]
     count: str | None
     kinds: Mapping[str, str]
+    parts: Mapping[str, tuple[str, ...]]
     weights: Mapping[str, float]
     trees: Mapping[str, str]
     loss: str
@@ -51,6 +52,7 @@ class _Claims:
                 others=(*plan["sensitive"], *plan["keep"]),
                 count=plan["count"],
                 kinds={name: str(kind).partition("(")[0] for name, kind in plan["kinds"].items()},
+                parts={name: _inside(str(kind)) for name, kind in plan["kinds"].items()},
                 weights=dict(plan["weights"]),
                 trees=dict(plan["hierarchies"]),
                 loss=plan["loss"],
@@ -138,7 +140,11 @@ def _rulers(
 
 def _ruler_as_said(said: ColumnLoss, claims: _Claims, tree: Hierarchy | None) -> Ruler | None:
     kind = claims.kinds.get(said.name)
-    published = {"number": RANGES, "date": RANGES, "tree": NODES, "label": SETS}.get(kind or "")
+    if kind == "place" and claims.style != "suppress":
+        return place_ruler(said.name, said.weight, said.denominator, claims.parts[said.name])
+    published = {"number": RANGES, "date": RANGES, "tree": NODES, "label": SETS, "place": STARS}.get(
+        kind or ""
+    )
     if published is None:
         return None
     if claims.style == "suppress":
@@ -263,7 +269,7 @@ def _why_not(ruler: Ruler | None, claims: _Claims) -> str:
         return f"Not recomputable: the style {claims.style!r} publishes values that stand for a group."
     if ruler is None:
         return "Not recomputable: the column is of a kind this check does not know."
-    if ruler.published == RANGES and claims.cells == "middle":
+    if ruler.published in {RANGES, PLACES} and claims.cells == "middle":
         return "Not recomputable: a published middle does not say how wide its range was."
     if ruler.published == NODES and ruler.nodes is None:
         return "Not recomputable without the column's hierarchy, the very one that was used."
@@ -328,11 +334,12 @@ def _row_findings(
     unjudged = []
     for name in claims.quasi:
         ruler = rulers[name]
-        if ruler is None or (ruler.published == RANGES and claims.cells == "middle"):
-            cells.append(None)
+        if ruler is None or (ruler.published in {RANGES, PLACES} and claims.cells == "middle"):
+            cells += [None] * (len(ruler.sides) or 1) if ruler is not None else [None]
             unjudged.append(name)
         else:
-            cells.append(read_column(faces, published_names(ruler, claims.cells), ruler, classes.sizes))
+            read = read_column(faces, published_names(ruler, claims.cells), ruler, classes.sizes)
+            cells += by_axis(read, ruler)
     others = list(claims.others)
     before, after = shared_codes(original, table, others)
     records = coded.records if coded.records is not None else records_of(original, None)
@@ -374,6 +381,11 @@ def _kept_findings(
         if surplus:
             detail = f"Column {name!r} holds values {surplus} times more often than the original does."
         yield Finding(f"values of {name}", surplus == 0, detail)
+
+
+def _inside(kind: str) -> tuple[str, ...]:
+    """What stands in the brackets of a kind."""
+    return tuple(part.strip() for part in kind.partition("(")[2].rstrip(")").split(",") if part.strip())
 
 
 def _close(one: float, other: float | None) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode import label, number, tree
+from shoal.encode import label, number, place, tree
 from shoal.errors import DataError, TooFewRows
 from shoal.model.coded import Coded, pack
 from shoal.model.column import Column
@@ -78,7 +78,13 @@ def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
 
 def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, tuple[Codes, ...]]:
     declared = plan.kind(name)
-    if declared is not None and declared.name in {"place", "region"}:
+    if declared is not None and declared.name == "place":
+        pair = [missing_to_null(frame[part], plan) for part in declared.parts]
+        if plan.style == "suppress":
+            text = place.place_text(pair[0], pair[1], name, declared)
+            return label.encode_suppressed(text, declared, plan)
+        return place.encode_place(pair[0], pair[1], name, declared, plan)
+    if declared is not None and declared.name == "region":
         raise DataError(f"Column {name!r}: the kind {declared.name!r} is not supported yet.")
     series = missing_to_null(frame[name], plan)
     kind = declared if declared is not None else Kind(guess_kind(series))

@@ -53,10 +53,11 @@ def line_axis(values: NDArray[np.float64], extent: float, *, has_missing: bool, 
 
 def rank(numbers: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """The sorted distinct values, and each row's place among them; null comes last."""
+    numbers = numbers + 0.0  # 0 and -0 are one value
     values = numbers.drop_nulls().unique().sort().to_numpy()
-    present = numbers.fill_null(values[0] if values.size else 0.0).to_numpy()
-    codes = np.searchsorted(values, present).astype(np.int32)
-    codes[numbers.is_null().to_numpy()] = values.size
+    # a rank by sorting: looking millions of values up one by one is ten times slower
+    places = numbers.rank("dense").cast(pl.Int64) - 1
+    codes = places.fill_null(values.size).to_numpy().astype(np.int32)
     return np.ascontiguousarray(values, dtype=np.float64), codes
 
 

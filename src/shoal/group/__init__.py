@@ -19,6 +19,7 @@ METHODS = (
     "intervals",
     "k-member",
     "mondrian",
+    "rectangles",
     "scheme",
     "spread",
 )

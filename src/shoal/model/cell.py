@@ -4,6 +4,7 @@
     [25, 45]        a range of numbers       [2020-03-01, 2020-04-15]
     Asia            a value or a node        {A, B}         a set of values
     *               suppressed               (empty)        missing
+    [51.2, 51.5] x [-0.3, 0.1]               a rectangle of places, latitude first
 
 A value that could be mistaken for something else is escaped with a backslash: a lone `*`, a leading `{`
 or backslash everywhere, and `,`, `{`, `}` and backslash inside a set. An empty member of a set is the
@@ -12,13 +13,15 @@ missing value. Ranges stand in number and date columns only, so a node may be ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "SUPPRESSED",
+    "parse_box",
     "parse_range",
     "parse_set",
     "parse_value",
+    "print_box",
     "print_range",
     "print_set",
     "print_value",
@@ -27,6 +30,7 @@ __all__ = [
 SUPPRESSED = "*"
 _LEADING = ("{", "\\")
 _INSIDE = frozenset(",{}\\")
+_BY = " x "
 
 
 def print_value(value: str) -> str:
@@ -59,6 +63,20 @@ def parse_range(cell: str) -> tuple[str, str]:
         if comma:
             return low, high
     return cell, cell
+
+
+def print_box(sides: Sequence[tuple[str, str]]) -> str:
+    """A rectangle: the range of each side.
+
+    >>> print_box([("51.2", "51.5"), ("-0.1", "-0.1")])
+    '[51.2, 51.5] x -0.1'
+    """
+    return _BY.join(print_range(low, high) for low, high in sides)
+
+
+def parse_box(cell: str) -> list[tuple[str, str]]:
+    """Both ends of each side of what `print_box` printed."""
+    return [parse_range(side) for side in cell.split(_BY)]
 
 
 def print_set(members: Iterable[str | None]) -> str | None:

@@ -14,6 +14,7 @@ from shoal.model.coded import Coded
 from shoal.model.column import SET, Column
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
+from shoal.recode.places import place_faces
 
 __all__ = ["generalize"]
 
@@ -34,6 +35,8 @@ def generalize(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame:
         if first.form == SET:
             cells = _sets(column, coded.codes[members, axis], group, grouping.groups)
             faces.append(pl.Series(column.name, cells, dtype=pl.String))
+        elif len(column.axes) == 2:
+            faces.extend(place_faces(column, low[:, axis : axis + 2], high[:, axis : axis + 2], plan))
         elif column.numbers:
             faces.extend(_ranges(column, low[:, axis], high[:, axis], plan))
         else:

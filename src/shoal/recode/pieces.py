@@ -60,8 +60,8 @@ def _shuffled(
     names = [*plan.sensitive, *plan.keep, *([plan.count] if plan.count else [])]
     keyed = (
         frame[pl.Series(rows)]
-        .select(names)
         .with_columns(pl.Series("\0distinct", coded.row[rows]), pl.Series("\0row", rows))
+        .select("\0distinct", "\0row", *names)  # of no names, a frame would have no rows
     )
     # rows that tie in all of these are alike in the release: their order cannot matter
     rows = keyed.sort(["\0distinct", *names], nulls_last=True)["\0row"].to_numpy()
