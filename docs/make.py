@@ -44,7 +44,15 @@ def methods_page() -> str:
         cells = (f"[{name}]({name}.md)", its.objective, its.guarantee, its.time, its.paper)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
     meanings = "".join(f"- **{name}**: {text}\n" for name, text in OBJECTIVES.items())
-    return METHODS_HEAD + "".join(lines) + "\nWhat is made small:\n\n" + meanings
+    others = sorted({page.stem for page in (DOCS / "methods").glob("*.md")} - {*METHODS, "index"})
+    see = "".join(f"- [{name}]({name}.md)\n" for name in others)
+    return (
+        METHODS_HEAD
+        + "".join(lines)
+        + ("\nWhat goes with a method:\n\n" + see if see else "")
+        + "\nWhat is made small:\n\n"
+        + meanings
+    )
 
 
 PAGES = {"methods/index.md": methods_page}

@@ -10,7 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from shoal.cli.app import app
 from shoal.group import METHODS
 from test_rooms import MAY_IMPORT
 
@@ -79,9 +81,6 @@ def test_every_page_is_reached_from_the_readme():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_command_shown_parses(page):
-    from typer.main import get_command
-
-    app = pytest.importorskip("shoal.cli.app").app
     root = get_command(app)
     for _, name, *words in commands(page):
         assert name in root.commands, name
@@ -119,7 +118,6 @@ def words_of(text: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_shell_examples_run(page, make, tmp_path):
-    pytest.importorskip("shoal.cli.app")
     blocks = [code for info, code in FENCE.findall(page.read_text(encoding="utf-8")) if info == "sh run"]
     for block in blocks:
         make.run(block, tmp_path)
@@ -127,7 +125,6 @@ def test_shell_examples_run(page, make, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_transcripts_are_those_of_a_run(page, make):
-    pytest.importorskip("shoal.cli.app")
     text = page.read_text(encoding="utf-8")
     if make.TRANSCRIPT.search(text):
         assert words_of(make.with_transcripts(text)) == words_of(text), "run python docs/make.py"

@@ -21,5 +21,5 @@ with open(release, "w", encoding="utf-8", newline="") as file:
     writer = csv.writer(file)
     writer.writerow([*QUASI, "count"])
     for row in rows:
-        writer.writerow([*(row[name] for name in QUASI), row["count"]])
+        writer.writerow([*(row[name][0] for name in QUASI), row["count"]])  # each cell is a list of one
 print(json.dumps(seconds))
