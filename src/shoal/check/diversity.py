@@ -52,7 +52,7 @@ def numbers_of(series: pl.Series) -> pl.Series | None:
     """The order behind a column, or None where it has none: numbers, dates, or text that reads as such."""
     if series.dtype.is_numeric() or series.dtype.is_temporal():
         return series.fill_nan(None) if series.dtype.is_float() else series
-    if series.dtype in {pl.Categorical, pl.Enum}:
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):  # whose hash is not their class's
         series = series.cast(pl.String)
     if series.dtype != pl.String:
         return None

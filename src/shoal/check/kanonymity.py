@@ -55,7 +55,7 @@ def classes_of(table: pl.DataFrame, quasi: Sequence[str], records: NDArray[np.in
 
 def codes_of(series: pl.Series) -> tuple[NDArray[np.int64], int]:
     """A code per cell, alike exactly where the cells are alike, and how many codes there are."""
-    if series.dtype in {pl.Categorical, pl.Enum}:
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):  # whose hash is not their class's
         series = series.cast(pl.String)
     if series.dtype == pl.String:
         values = series.drop_nulls().unique(maintain_order=True)

@@ -63,7 +63,7 @@ def shared_codes(
 
 
 def _as_text(series: pl.Series) -> pl.Series:
-    if series.dtype in {pl.String, pl.Categorical, pl.Enum}:
+    if isinstance(series.dtype, pl.String | pl.Categorical | pl.Enum):
         return series.cast(pl.String)
     lines = series.to_frame().write_csv(include_header=False, null_value="\0").splitlines()
     text = pl.Series(series.name, lines, dtype=pl.String)
