@@ -56,14 +56,23 @@ def numbers_of(series: pl.Series) -> pl.Series | None:
         series = series.cast(pl.String)
     if series.dtype != pl.String:
         return None
+    if not _is_ordered(series.unique().str.strip_chars()):
+        return None
     text = series.str.strip_chars()
     text = text.set(text == "", None)
-    present = len(text) - text.null_count()
-    if present == 0:
-        return None
     numbers = text.cast(pl.Float64, strict=False)
-    if len(numbers) - numbers.null_count() == present and numbers.drop_nulls().is_finite().all():
-        return numbers
-    if text.drop_nulls().str.contains(r"^\d{4}-\d{2}-\d{2}([T ][\d:.]+)?$").all():
-        return text  # dates of one written form stand in the order of their text
-    return None
+    return numbers if numbers.null_count() == text.null_count() else text
+
+
+def _is_ordered(values: pl.Series) -> bool:
+    """Whether all texts are numbers, or all dates of one form, which stand in the order of their text."""
+    present = values.filter(values != "")
+    if present.len() == 0:
+        return False
+    numbers = present.cast(pl.Float64, strict=False)
+    if numbers.null_count() == 0:
+        return bool(numbers.is_finite().all())
+    return any(
+        bool(present.str.contains(form).all())
+        for form in (r"^\d{4}-\d{2}-\d{2}$", r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$")
+    )

@@ -28,8 +28,14 @@ class Mix:
 def mix_of(classes: Classes, codes: NDArray[np.int64], values: int) -> Mix:
     """Count the pairs of class and value."""
     alive = classes.label >= 0
-    key = classes.label[alive] * values + codes[alive]
-    pairs, inverse = np.unique(key, return_inverse=True)
-    records = np.bincount(inverse.ravel(), weights=classes.records[alive], minlength=pairs.size)
+    key, held = classes.label[alive] * values + codes[alive], classes.records[alive]
+    cells = classes.sizes.size * values
+    if cells <= 4 * key.size + 1000:  # no larger than the rows: count into a table
+        sums = np.bincount(key, weights=held, minlength=cells)
+        pairs = np.flatnonzero(sums)
+        records = sums[pairs]
+    else:
+        pairs, inverse = np.unique(key, return_inverse=True)
+        records = np.bincount(inverse.ravel(), weights=held, minlength=pairs.size)
     start = np.searchsorted(pairs, np.arange(classes.sizes.size + 1, dtype=np.int64) * values)
     return Mix(pairs % values, np.rint(records).astype(np.int64), start, values)
