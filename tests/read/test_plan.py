@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import polars as pl
 import pytest
 import yaml
@@ -8,6 +10,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
 from shoal.read import guess_plan, read_plan
+from shoal.read.plan import READERS
 
 CANARY = "Zyxwvut73"
 
@@ -249,3 +252,9 @@ def test_a_table_without_anything_to_guess_reads_back_and_is_refused_by_the_plan
 )
 def test_formats_of_days_are_guessed_only_where_one_fits(write, days, kind):
     assert read_plan(write(guess_plan(pl.DataFrame({"birth": days}))))["kinds"] == {"birth": kind}
+
+
+def test_every_field_of_a_plan_is_read_by_its_type():
+    for item in fields(Plan):
+        is_text = item.type in {"str", "str | None"}
+        assert is_text == (item.name not in READERS), f"{item.name} needs a reader of its own"

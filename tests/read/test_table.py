@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import csv
 import gzip
 import sys
+import tempfile
 import zipfile
+from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.read import read_table
@@ -265,3 +270,47 @@ def test_a_sheet_keeps_its_types(tmp_path):
 def test_a_damaged_sheet_is_refused(write):
     pytest.importorskip("fastexcel")
     assert "cannot be read" in refusal(write(CANARY * 9, "t.xlsx"))
+
+
+@given(
+    st.integers(2, 4).flatmap(
+        lambda width: st.lists(
+            st.lists(st.text('ab0 ,;"\n\t|ü', max_size=6), min_size=width, max_size=width),
+            min_size=1,
+            max_size=8,
+        )
+    ),
+    st.sampled_from([",", ";", "\t", "|"]),
+    st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_another_program_wrote_comes_back_whole(rows, delimiter, quoting, end):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=delimiter, quoting=quoting, lineterminator=end)
+            writer.writerow([f"c{at}" for at in range(len(rows[0]))])
+            writer.writerows(rows)
+        table = read_table(path, delimiter=delimiter, decimal=".")
+    assert [[cell or "" for cell in row] for row in table.frame.rows()] == rows
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=12),
+    st.booleans(),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_lines_of_another_length_never_pass(widths, quoted, end):
+    cell = '"x,y"' if quoted else "x"
+    lines = [",".join([cell] * width) for width in widths]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_text(end.join(["a,b,c", *lines, ""]), encoding="utf-8", newline="")
+        if {*widths} <= {0, 3} and 3 in widths:
+            assert read_table(path, delimiter=",").frame.height == widths.count(3)
+            return
+        with pytest.raises(DataError) as caught:
+            read_table(path, delimiter=",")
+    if {*widths} - {0, 3}:
+        assert f"{sum(0 < width < 3 for width in widths)} lines have fewer" in str(caught.value)
+        assert f"{sum(width > 3 for width in widths)} have more" in str(caught.value)
