@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -238,7 +238,7 @@ def test_a_column_may_count_records():
         encode(frame, Plan(k=5, quasi="x", count="n"))
 
 
-@pytest.mark.parametrize("bad", ["-1", "1.5", CANARY, "", None, "nan", "inf"])
+@pytest.mark.parametrize("bad", ["-1", "1.5", CANARY, "", None, "nan", "inf", "1e300"])
 def test_a_count_that_is_none_is_refused(bad):
     frame = pl.DataFrame({"x": [2, 1, 2], "n": ["3", "2", bad]})
     with pytest.raises(DataError, match="1 of 3") as caught:
@@ -304,3 +304,21 @@ def test_tables_that_do_not_fit_the_plan_are_refused():
 @pytest.mark.parametrize("form", ["%Q", "%", "%d.%m", "x"])
 def test_a_format_that_reads_no_date_is_refused_in_words(form):
     assert "date" in refusal(["01.02.2020", "02.02.2020"], kinds={"x": f"date({form})"})
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pl.Series([[CANARY], ["x"]]),
+        pl.Series([[CANARY], ["x"]], dtype=pl.List(pl.Enum([CANARY, "x"]))),
+        pl.Series([{"a": CANARY}, {"a": "x"}]),
+        pl.Series([b"\xff", CANARY.encode()]),
+        pl.Series([timedelta(1), timedelta(2)]),
+        pl.Series([CANARY, 2], dtype=pl.Object),
+    ],
+)
+def test_types_that_cannot_be_published_are_refused(cells):
+    assert "Convert it first" in refusal(cells)
+    assert "Convert it first" in refusal(cells, style="suppress")
+    for kind in ("number", "date"):
+        assert "onvert it first" in refusal(cells, kinds={"x": kind})

@@ -83,8 +83,8 @@ def codes_of(series: pl.Series) -> tuple[NDArray[np.int64], int]:
         return codes, values.len() + 1
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise DataError(
-            f"Column {series.name!r} holds nested values (its type is {series.dtype}), which cannot be "
-            "compared. Give it a plain type first."
+            f"Column {series.name!r} holds nested values (its type is "
+            f"{series.dtype.base_type().__name__}), which cannot be compared. Give it a plain type first."
         )
     codes = series.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
     return codes, int(codes.max(initial=0)) + 1

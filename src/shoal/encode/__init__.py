@@ -112,8 +112,9 @@ def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:
         return None
     series = missing_to_null(frame[plan.count], plan)
     numbers = series.cast(pl.Float64, strict=False)
-    unfit = numbers.is_null() | ~numbers.is_finite() | (numbers < 0) | (numbers != numbers.floor())
-    bad = int(unfit.fill_null(True).sum())
+    whole = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < number.EXACT)
+    unfit = ~whole.fill_null(False)
+    bad = int(unfit.sum())
     if bad:
         raise DataError(
             f"Column {plan.count!r} counts records, but {bad} of {len(series)} of its values are not "

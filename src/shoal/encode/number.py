@@ -70,8 +70,8 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
         return _dates(series, kind)
     if series.dtype == pl.Boolean or not (series.dtype == pl.String or series.dtype.is_numeric()):
         raise DataError(
-            f"Column {series.name!r} is declared a number, but its type is {series.dtype}. "
-            "Declare it a label, or convert it first."
+            f"Column {series.name!r} is declared a number, but its type is "
+            f"{series.dtype.base_type().__name__}. Declare it a label, or convert it first."
         )
     text = series.str.strip_chars() if series.dtype == pl.String else series
     numbers = text.cast(pl.Float64, strict=False)
@@ -105,7 +105,7 @@ def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
         naive = series.dt.convert_time_zone("UTC") if series.dtype.time_zone else series
         return naive.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64), "datetime"
     raise DataError(
-        f"Column {series.name!r} is declared a date, but its type is {series.dtype}. "
+        f"Column {series.name!r} is declared a date, but its type is {series.dtype.base_type().__name__}. "
         "Declare it a number or a label, or convert it first."
     )
 

@@ -42,6 +42,11 @@ def to_text(series: pl.Series) -> pl.Series:
     """Cells as they are written in hierarchy files: whole floats without `.0`."""
     if series.dtype == pl.String:
         return series
+    if series.dtype.is_nested() or isinstance(series.dtype, pl.Binary | pl.Duration | pl.Object):
+        raise DataError(
+            f"Column {series.name!r} is of the type {series.dtype.base_type().__name__}, which has no "
+            "text to publish. Convert it first."
+        )
     if series.dtype.is_float():
         whole = (series == series.floor()) & (series.abs() < EXACT)
         if whole.fill_null(True).all():

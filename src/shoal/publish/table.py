@@ -40,7 +40,8 @@ Writer = Callable[["pl.DataFrame", Path, str], None]
 def _write_csv(table: pl.DataFrame, path: Path, delimiter: str) -> None:
     for name, dtype in table.schema.items():
         if dtype.is_nested() or str(dtype) in {"Binary", "Object"}:
-            raise DataError(f"Column {name!r} is a {dtype}, which CSV cannot hold. Write Parquet or Arrow.")
+            kind = dtype.base_type().__name__  # the full name of an Enum lists its values
+            raise DataError(f"Column {name!r} is a {kind}, which CSV cannot hold. Write Parquet or Arrow.")
     table.write_csv(path, separator=delimiter)
 
 
