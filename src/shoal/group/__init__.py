@@ -38,9 +38,12 @@ def facts(name: str) -> Facts:
     return found
 
 
-def choose(*, distinct: int, k: int) -> str:
-    """The method behind `auto`: the least loss that answers in seconds."""
-    return "k-member" if distinct <= 20_000 else "mondrian"
+def choose(*, distinct: int, records: int, k: int) -> str:
+    """The method behind `auto`: the least loss that answers in seconds.
+
+    k-member scans the distinct rows once for each of its records / k groups.
+    """
+    return "k-member" if distinct * records <= 500_000_000 * k else "mondrian"
 
 
 def check_fit(name: str, plan: Plan, columns: tuple[Column, ...]) -> None:

@@ -77,9 +77,11 @@ def reach_distances(codes: Codes, count: Counts, metric: Any, k: int) -> Floats:
 
 def count_within(tree: Tree, metric: Any, queries: Codes, radius: ArrayLike) -> Counts:
     """For each row of `queries` (codes) the records at a distance of at most its own `radius`."""
-    out = np.empty(len(queries), dtype=np.int64)
-    _count(tree, metric, queries, np.ascontiguousarray(radius, dtype=np.float64), out)
-    return out
+    limits = np.ascontiguousarray(radius, dtype=np.float64)
+    found = np.zeros(len(queries), dtype=np.int64)
+    records = np.zeros(len(queries), dtype=np.int64)
+    _within(tree, metric, queries, limits, found, records, found, np.empty(0, dtype=np.int32))
+    return records
 
 
 def list_within(tree: Tree, metric: Any, queries: Codes, radius: ArrayLike) -> tuple[Counts, Codes]:
@@ -89,12 +91,15 @@ def list_within(tree: Tree, metric: Any, queries: Codes, radius: ArrayLike) -> t
     answer: ask in blocks where it may be large.
     """
     limits = np.ascontiguousarray(radius, dtype=np.float64)
+    found = np.zeros(len(queries), dtype=np.int64)
+    records = np.zeros(len(queries), dtype=np.int64)
     starts = np.zeros(len(queries) + 1, dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int32)
-    _list(tree, metric, queries, limits, starts, nothing)
-    np.cumsum(starts, out=starts)
+    _within(tree, metric, queries, limits, found, records, starts, np.empty(0, dtype=np.int32))
+    np.cumsum(found, out=starts[1:])
     rows = np.empty(starts[-1], dtype=np.int32)
-    _list(tree, metric, queries, limits, starts, rows)
+    if rows.size:
+        _within(tree, metric, queries, limits, found, records, starts, rows)
+        rows = rows[np.lexsort((rows, np.repeat(np.arange(len(queries)), found)))]
     return starts, rows
 
 
@@ -415,32 +420,8 @@ def _within_one(tree, metric, query, radius, starts, table, stack, rows, begin, 
 
 
 @njit(cache=True, parallel=True)
-def _count(tree, metric, queries, radius, out):
-    n, axes = queries.shape
-    nothing = np.empty(0, dtype=np.int32)
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        starts = _table_starts(metric)
-        table = np.empty(starts[axes])
-        stack = np.empty(tree.start.size + 2, dtype=np.int64)
-        for i in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            query = queries[i]
-            _fill_table(
-                metric.form,
-                metric.size,
-                metric.missing,
-                metric.most,
-                metric.offset,
-                metric.data,
-                query,
-                starts,
-                table,
-            )
-            _, out[i] = _within_one(tree, metric, query, radius[i], starts, table, stack, nothing, 0, False)
-
-
-@njit(cache=True, parallel=True)
-def _list(tree, metric, queries, radius, ends, rows):
-    """Without room in `rows` count into ends[i + 1]; with room fill rows[ends[i] : ends[i + 1]]."""
+def _within(tree, metric, queries, radius, found, records, begin, rows):
+    """Count rows and records within reach of each query; where `rows` has room, list them from begin."""
     n, axes = queries.shape
     fill = rows.size > 0
     for block in prange((n + BLOCK - 1) // BLOCK):
@@ -460,13 +441,9 @@ def _list(tree, metric, queries, radius, ends, rows):
                 starts,
                 table,
             )
-            found, _ = _within_one(
-                tree, metric, query, radius[i], starts, table, stack, rows, ends[i], fill
+            found[i], records[i] = _within_one(
+                tree, metric, query, radius[i], starts, table, stack, rows, begin[i], fill
             )
-            if fill:
-                rows[ends[i] : ends[i + 1]].sort()
-            else:
-                ends[i + 1] = found
 
 
 @njit(cache=True, parallel=True)
