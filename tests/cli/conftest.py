@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 
 import pytest
@@ -55,10 +54,3 @@ def run(capfd, folder):
         return Ran(int(end.value.code or 0), out, err)
 
     return call
-
-
-def listing(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its content."""
-    return {
-        os.path.relpath(path, folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }

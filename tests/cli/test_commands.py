@@ -183,7 +183,7 @@ def test_help_is_light_and_every_command_has_an_example(run):
     code = (
         "import sys\nfrom shoal.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert not end.code\n"
-        "heavy = {'numba', 'polars', 'scipy', 'numpy', 'narwhals', 'pandas', 'pyarrow', 'matplotlib', 'yaml'}\n"
+        "heavy = {'numba', 'polars', 'scipy', 'numpy', 'narwhals', 'pandas', 'pyarrow', 'matplotlib'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -13,4 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from shoal.cli.app import app
     from shoal.cli.guard import guarded
 
-    sys.exit(guarded(app, arguments))
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    # Rich's help loads Markdown and lexers; the first page must come at once
+    app.rich_markup_mode = None if words in ([], ["--help"]) else "rich"
+    sys.exit(guarded(app, words))

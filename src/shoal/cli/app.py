@@ -76,9 +76,9 @@ def anonymize(
     cells: o.Cells = None,
     as_json: o.Json = False,
 ) -> None:
-    """Make a table k-anonymous; write it with a certificate, or write nothing.
+    """Make a table k-anonymous and write it with a certificate.
 
-    Columns without a role are left out and named. A column whose name holds a comma gets an option of its own: -q age -q "last, first".
+    Nothing is written unless an independent check passes. Columns without a role are left out and named. A column whose name holds a comma gets an option of its own: -q age -q "last, first".
     """  # noqa: E501  (help keeps the line breaks of a docstring)
     from shoal.cli.progress import shown
     from shoal.cli.words import files_named, plan_words
@@ -119,7 +119,7 @@ def plan(
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
 ) -> None:
-    """Print a commented plan with guessed roles and kinds, to be checked and edited."""
+    """Print a plan with guessed roles and kinds, to be edited."""
     table = _read(context.params)
     print(shoal.guess_plan(table.frame, path=file), end="")
 
@@ -137,7 +137,10 @@ def check(
     decimal: o.Decimal = None,
     as_json: o.Json = False,
 ) -> None:
-    """Judge any table, ours or not: classes, k, diversity, closeness and risk. Exit 3 below k."""
+    """Judge any table, ours or not. Exit 3 below k.
+
+    Counts classes and measures diversity, closeness and the risk of re-identification.
+    """
     from shoal.cli.screen import print_json, show_verdict
     from shoal.cli.words import names_of
 
@@ -172,9 +175,9 @@ def verify(
     decimal: o.Decimal = None,
     as_json: o.Json = False,
 ) -> None:
-    """Recompute what a certificate claims from the release, and with --original from the table itself.
+    """Recompute what a certificate claims. Exit 3 where it fails.
 
-    Exit 3 where a claim does not hold.
+    From the release alone, or with --original also from the table it was made of.
     """
     from shoal.cli.screen import print_json, show_findings
     from shoal.cli.words import sign_of, trees_for
@@ -232,7 +235,7 @@ def compare(
     style: o.Style = None,
     as_json: o.Json = False,
 ) -> None:
-    """Run several methods at several k; print loss, ratio and time and save a plot of them."""
+    """Compare methods: loss, ratio and time, with a plot."""
     from shoal.cli.progress import shown
     from shoal.cli.screen import print_json, show_comparison
     from shoal.cli.words import files_named, names_of, numbers_of, plan_words

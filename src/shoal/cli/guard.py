@@ -19,10 +19,10 @@ __all__ = ["guarded"]
 DONE, BUG, BAD, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
-def guarded(app: Any, arguments: Sequence[str] | None) -> int:
+def guarded(app: Any, arguments: Sequence[str]) -> int:
     """Run the app and turn whatever comes out of it into an exit code and at most a few sentences."""
     try:
-        app(args=None if arguments is None else list(arguments), prog_name="shoal")
+        app(args=list(arguments), prog_name="shoal")
     except SystemExit as end:
         return _flushed(end.code if isinstance(end.code, int) else BUG)
     except KeyboardInterrupt:

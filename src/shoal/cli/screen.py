@@ -54,7 +54,8 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
     if any(column.loss is not None for column in about.columns):
         console.print()
         _losses(console, about.columns)
-    notes = [*said, *_notes(release)]
+    guessed = f"Guessed of the file: {', '.join(said)}." if said else ""
+    notes = [*([guessed] if guessed else ()), *_notes(release)]
     if notes:
         console.print()
         _list(console, notes)
