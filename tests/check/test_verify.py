@@ -114,6 +114,12 @@ TAMPERED = [
     ("records", lambda c: c["records"] + 1, {"records", "original records"}),
     ("published", lambda c: c["published"] - 1, {"published", "records"}),
     ("withheld", lambda c: 1, {"records"}),
+    ("objective", lambda c: "radius", {"objective"}),
+    ("style", lambda c: "means", {"plan"}),
+    ("seed", lambda c: 7, {"plan"}),
+    ("method", lambda c: "mondrian", {"plan"}),
+    ("plan", lambda c: {**c["plan"], "k": 2}, {"plan", "k"}),
+    ("bound", lambda c: c["bound"] * 0.5, {"bound", "ratio"}),
 ]
 
 
@@ -260,3 +266,20 @@ def test_a_release_without_other_columns_is_verified(tmp_path):
     findings = verify(files, frame, receipt=files.receipt)
     assert failed(findings) == set()
     assert unknown(findings) == set()
+
+
+def test_what_a_later_version_may_bring_is_said_to_be_unknown(written):
+    files, original = written
+    raw = json.loads(files.certificate.read_text())
+    raw["method"] = raw["plan"]["method"] = "not-yet"
+    raw["bound_name"], raw["bound"] = "not-yet", raw["value"]
+    raw["ratio"] = 1.0
+    certificate = shoal.Certificate.of_json(json.dumps(raw))
+    findings = shoal.verify(files.table, certificate, original=original, hierarchies={"code": TREE})
+    assert failed(findings) == set()
+    assert {"objective", "bound", "original"} <= unknown(findings)
+    raw["style"] = raw["plan"]["style"] = "centres"
+    certificate = shoal.Certificate.of_json(json.dumps(raw))
+    findings = shoal.verify(files.table, certificate, original=original, hierarchies={"code": TREE})
+    assert failed(findings) == set()
+    assert {"rows", "loss", "loss of age"} <= unknown(findings)

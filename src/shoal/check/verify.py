@@ -77,7 +77,7 @@ def verify_release(
     Trees are measured with `hierarchies`, or with the columns of the coded original.
     """
     claims = _Claims.of(certificate)
-    findings = [_fingerprint(certificate, digest)]
+    findings = [_fingerprint(certificate, digest), _agrees(certificate)]
     rulers = _rulers(certificate, claims, hierarchies or {}, coded)
     wanted = _published_columns(claims, rulers)
     absent = [name for name in wanted if name not in table.columns]
@@ -107,6 +107,17 @@ def _fingerprint(certificate: Certificate, digest: str | None) -> Finding:
     same = digest == certificate.release
     detail = "The file is" if same else "The file is not"
     return Finding("release", same, f"{detail} the one that was certified (SHA-256).")
+
+
+def _agrees(certificate: Certificate) -> Finding:
+    """Whether the certificate says the same as the plan inside it."""
+    differ = [
+        name
+        for name in ("k", "method", "style", "seed")
+        if getattr(certificate, name) != certificate.plan.get(name)
+    ]
+    detail = f"The certificate and its plan differ in: {', '.join(differ)}."
+    return Finding("plan", not differ, detail if differ else "The certificate says what its plan says.")
 
 
 def _published_columns(claims: _Claims, rulers: Mapping[str, Ruler | None]) -> list[str]:

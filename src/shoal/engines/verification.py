@@ -14,6 +14,7 @@ from shoal.bound import prove
 from shoal.check import verify_original, verify_release
 from shoal.encode import encode
 from shoal.errors import PlanError, ShoalError
+from shoal.group import facts
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Builder, Hierarchy
@@ -37,7 +38,7 @@ def verify(
     missing: tuple[str, ...],
 ) -> list[Finding]:
     """Every claim that can be recomputed from what is given, and those that cannot."""
-    findings: list[Finding] = []
+    findings = [_objective(certificate)]
     trees: dict[str, Hierarchy | Builder] = {}
     for name, said in _fingerprints(certificate).items():
         tree = _tree(said, hierarchies.get(name))
@@ -62,6 +63,16 @@ def verify(
         findings += verify_original(table, certificate, original, coded)
         findings += _bound(certificate, coded, plan)
     return findings
+
+
+def _objective(certificate: Certificate) -> Finding:
+    try:
+        objective = facts(certificate.method).objective
+    except ShoalError:
+        return Finding("objective", None, "Not recomputable: the method is not known here.")
+    same = objective == certificate.objective
+    detail = f"The method makes {objective!r} small; the certificate says {certificate.objective!r}."
+    return Finding("objective", same, detail)
 
 
 def _fingerprints(certificate: Certificate) -> dict[str, str]:
