@@ -11,7 +11,7 @@ Method
     part missing cells from present ones; a tree column cuts it into the children of the common
     ancestor (children below k records stand together); a label column sets its commonest members
     apart from the others. Of all cuts that leave k records in every part, take the one that lowers the
-    loss most, measured on the tight boxes of the parts. Stop where no cut fits.
+    loss most, measured on the tight boxes of the parts. Stop where no cut fits. Nothing is withheld.
 
 Cost
     Time O(n d^2 log n) for cuts near the middle, memory O(n d), n distinct rows and d columns.
