@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.kernels.cube import build_cube
 from shoal.kernels.spans import SET, span
 
-__all__ = ["Swept", "cheapest_windows", "crowd_pool", "insert_left", "sweep_rows", "take_crowds"]
+__all__ = ["Swept", "cheapest_windows", "crowd_pool", "insert_left", "reach", "sweep_rows", "take_crowds"]
 
 
 FAR = 1e300
@@ -86,7 +86,7 @@ def sweep_rows(codes, count, metric, shape):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _reach(swept, first, last):
+def reach(swept, first, last):
     """What the sweep gives up from row `first` to row `last`."""
     if last >= swept.edge:
         return swept.most if first < swept.edge else 0.0
@@ -158,7 +158,7 @@ def cheapest_windows(swept, cube, k):
                         _part(swept, mask, cube.entry[t])
                 break
             i = cube.entry[first]
-            value[windows] = base + extra + _reach(swept, i, cube.entry[after - 1])
+            value[windows] = base + extra + reach(swept, i, cube.entry[after - 1])
             last[windows] = after - 1
             windows += 1
             records -= swept.held[i]
@@ -179,7 +179,7 @@ def cheapest_windows(swept, cube, k):
                     extra -= _part(swept, mask, cube.entry[first])
                 first += 1
             if records >= k:
-                key = base + extra + _reach(swept, cube.entry[first], i)
+                key = base + extra + reach(swept, cube.entry[first], i)
                 best[i] = min(best[i], key)
         if mask:
             for t in range(first, stop):
@@ -302,7 +302,7 @@ def _visit(swept, cube, c, entry, length, k, price, label, groups, limit):
                 extra -= _part(swept, mask, j)
             first += 1
         if records >= k:
-            key = base + extra + _reach(swept, entry[first], i) - worth / records
+            key = base + extra + reach(swept, entry[first], i) - worth / records
             if key < limit:
                 for r in range(first, write):
                     label[entry[r]] = groups
