@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
+from shoal.bound import growth, smallest_box
+from shoal.bound.boxes import most_boxes
+from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import neighbour_bound
+from shoal.bound.smallest_box import prove_by_boxes
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["prove", "total_loss"]
+__all__ = ["again", "prove", "total_loss"]
+
+NEIGHBOURS_UP_TO = 3000
+"""Distinct rows for which all distances are affordable."""
+_EFFORT = {"quick": (1.02, 40_000_000), "normal": (1.01, 80_000_000), "thorough": (1.003, 200_000_000)}
+"""Ratio of the grid, and entries of the cube, by effort."""
+_AGAIN: dict[str, Callable[..., Proof | None]] = {
+    growth.NAME: growth.again,
+    smallest_box.NAME: smallest_box.again,
+    "neighbour": neighbour_bound,
+}
 
 
 def total_loss(coded: Coded, grouping: Grouping) -> float:
@@ -23,5 +39,20 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 
 
 def prove(coded: Coded, task: Task) -> Proof:
-    """The strongest bound we have for total loss."""
-    return neighbour_bound(coded, task)
+    """The strongest bound for total loss that the effort affords."""
+    ratio, room = _EFFORT[task.effort.level or "normal"]
+    boxes = most_boxes(coded, task.k, top_share(coded, task), room)
+    proofs = [prove_by_growth(boxes, task.k, ratio)]
+    if coded.distinct <= NEIGHBOURS_UP_TO:  # seldom better, and cheap here
+        proofs += [prove_by_boxes(boxes, task.k), neighbour_bound(coded, task)]
+    return max(proofs, key=lambda proof: proof.bound)
+
+
+def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, float]) -> Proof | None:
+    """The bound of that name with those parameters; None where there is none such."""
+    if name not in _AGAIN:
+        return None
+    try:
+        return _AGAIN[name](coded, task, **parameters)
+    except TypeError:  # parameters the bound does not know
+        return None

@@ -19,6 +19,10 @@ from shoal.kernels.spans import LINE, SET, TREE, span
 __all__ = ["Cube", "Shape", "build_cube", "lay_out", "shape_of"]
 
 
+WORK = 12
+"""Rows that may be looked at for each entry there is room for."""
+
+
 class Shape(NamedTuple):
     """How a table is seen as a cube.
 
@@ -54,7 +58,8 @@ class Cube(NamedTuple):
 def shape_of(codes: NDArray[np.int32], count: NDArray[np.int64], metric, halvings: int = 4) -> Shape:
     """Choose the sweep and lay the other axes out, those that tell rows apart best first.
 
-    LINE axes other than the sweep are halved by records again and again, at most `halvings` times.
+    LINE axes other than the sweep are halved by records again and again, at most `halvings` times;
+    with -1 they are left out.
     """
     axes = codes.shape[1]
     spread = np.zeros(axes)
@@ -69,6 +74,8 @@ def shape_of(codes: NDArray[np.int32], count: NDArray[np.int64], metric, halving
     sweep = max(lines, key=lambda axis: (metric.most[axis] * spread[axis], -axis), default=-1)
     # an axis that costs nothing or has one code in use divides nothing
     rest = [axis for axis in range(axes) if axis != sweep and free[axis] and spread[axis] > 0.0]
+    if halvings < 0:
+        rest = [axis for axis in rest if metric.form[axis] != LINE]
     rest.sort(key=lambda axis: (-spread[axis], axis))
     sheets = []
     for axis in rest:
@@ -247,7 +254,8 @@ def build_cube(code, count, shape, metric, k, cap, room):
     """The closed cells of at least k records that cost at most `cap` outside sweep and SET axes.
 
     `code[q]` holds the codes of dimension q, rows in sweep order, every count positive. Stops once the
-    cells would hold more than `room` entries. The cell of all rows is the last one, whatever it costs.
+    cells would hold more than `room` entries, or where more than WORK * room rows were looked at. The
+    cell of all rows is the last one, whatever it costs.
     """
     dims, m = code.shape
     widest = 1
@@ -284,6 +292,7 @@ def build_cube(code, count, shape, metric, k, cap, room):
     open_sets = np.zeros(max(64, m), dtype=np.int64)
     cells = 0
     filled = 0
+    looked = 0
     whole = True
     root = False
     depth = 0
@@ -296,6 +305,10 @@ def build_cube(code, count, shape, metric, k, cap, room):
             if sheet[depth] > shape.height[depth]:
                 depth -= 1
                 continue
+            looked += stop[depth] - begin[depth]
+            if looked > WORK * room:
+                whole = False
+                break
             kept[depth] = _split(
                 code,
                 count,

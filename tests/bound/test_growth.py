@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import naive
+from naive import Table
+from shoal.bound import value_of
+from shoal.bound.boxes import boxes_below, most_boxes
+from shoal.bound.growth import again, grid, prove_by_growth, top_share
+from shoal.bound.loss import again as loss_again
+from shoal.bound.loss import prove
+from shoal.bound.smallest_box import prove_by_boxes
+from shoal.group.crowd import group
+from shoal.kernels.growth import grow_shares
+from shoal.model.coded import Coded
+from shoal.model.task import Effort, Task
+from tables import PATHS, coded_of
+
+RATIO = 1.05
+
+
+def random_table(rng: np.random.Generator, *, rows: int, suppress: bool = False) -> Table:
+    """All kinds mixed, copies, missing cells and weights."""
+    cells: dict[str, list[Any]] = {}
+    kinds, weights = {}, {}
+    for at in range(int(rng.integers(1, 5))):
+        kind = str(rng.choice(["number", "number", "tree", "tree", "label"]))
+        name = f"{kind}{at}"
+        if kind == "number":
+            values: list[Any] = rng.integers(0, int(rng.choice([3, 7, 30])), rows).tolist()
+        elif kind == "tree":
+            values = rng.choice([path[0] for path in PATHS], rows).tolist()
+        else:
+            values = rng.choice(["red", "green", "blue", "grey"], rows).tolist()
+        if rng.random() < 0.3:
+            values = [None if rng.random() < 0.25 else value for value in values]
+        cells[name] = values
+        kinds[name] = kind
+        weights[name] = float(rng.choice([1.0, 2.5, 0.0])) if at else 1.0
+    if rng.random() < 0.5:  # copies: some rows repeat others
+        source = np.where(rng.random(rows) < 0.4, rng.integers(0, rows, rows), np.arange(rows))
+        cells = {name: [values[i] for i in source] for name, values in cells.items()}
+    paths = {name: PATHS for name, kind in kinds.items() if kind == "tree"}
+    loss = str(rng.choice(["leaves", "leaves", "levels", "sets"]))
+    table = Table(cells=cells, kinds=kinds, paths=paths, weights=weights, loss=loss)
+    return replace(table, loss="leaves") if suppress else table
+
+
+def starred(table: Table) -> Table:
+    """The same as the style `suppress` sees it: every column a tree of height 1."""
+    cells = {
+        name: [None if value is None else str(value) for value in values]
+        for name, values in table.cells.items()
+    }
+    paths = {
+        name: [(value, "*") for value in sorted({value for value in values if value is not None})]
+        for name, values in cells.items()
+    }
+    kinds = dict.fromkeys(cells, "tree")
+    return replace(table, cells=cells, kinds=kinds, paths={n: p for n, p in paths.items() if p})
+
+
+def check_one(seed: int) -> tuple[float, float]:
+    """Bounds <= optimum <= value for one table; returns growth and optimum."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5))
+    withhold = int(rng.choice([0, 0, 1]))
+    suppress = bool(rng.random() < 0.2)
+    rows = int(rng.integers(k + withhold, 8 if withhold else 10))
+    table = random_table(rng, rows=rows, suppress=suppress)
+    coded = coded_of(table, k, style="suppress" if suppress else "generalize")
+    best = naive.least_loss(starred(table) if suppress else table, k, withhold)
+    task = Task(k=k, withhold=withhold)
+    cap = top_share(coded, task)
+    boxes = most_boxes(coded, k, cap, 10**6)
+    grown = prove_by_growth(boxes, k, RATIO)
+    for proof in (grown, prove_by_boxes(boxes, k), prove(coded, task)):
+        assert proof.bound <= best + 1e-9, proof.name
+        found = loss_again(coded, task, proof.name, dict(proof.parameters))
+        assert found is not None
+        assert found.bound == pytest.approx(proof.bound, rel=1e-12)
+    low = boxes_below(coded, k, float(rng.random()) * coded.weight, 10**6)  # with boxes left out
+    assert low is not None
+    assert prove_by_growth(low, k, RATIO).bound <= best + 1e-9
+    assert prove_by_boxes(low, k).bound <= best + 1e-9
+    value = value_of("loss", coded, group(coded, task))
+    assert best <= value + 1e-9
+    return grown.bound, best
+
+
+def test_no_bound_exceeds_the_optimum_and_no_value_beats_it() -> None:
+    shares = [grown / best for grown, best in map(check_one, range(200)) if best > 0]
+    assert len(shares) > 100
+    assert np.mean(shares) > 0.6  # a bound that says nothing would pass all else
+
+
+@pytest.mark.slow
+def test_no_bound_exceeds_the_optimum_on_many_tables() -> None:
+    for seed in range(1000, 3000):
+        check_one(seed)
+
+
+def naive_worst(table: Table, share: dict[tuple[Any, ...], float], k: int) -> float:
+    """By how much the k largest shares exceed what a set of k rows or more costs, at worst."""
+    rows = range(table.rows)
+    lines = list(zip(*table.cells.values(), strict=True))
+    worst = -np.inf
+    for size in range(k, table.rows + 1):
+        for some in combinations(rows, size):
+            largest = sorted((share[lines[row]] for row in some), reverse=True)[:k]
+            worst = max(worst, sum(largest) / k - naive.group_loss(table, some))
+    return float(worst)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_in_every_box_the_k_largest_shares_cost_at_most_the_box(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, rows=8)
+    k = int(rng.integers(2, 4))
+    coded = coded_of(table, k)
+    boxes = most_boxes(coded, k, coded.weight * k, 10**6)
+    value = grid(boxes.floor, boxes.cap, 1.01)
+    level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.cube.cost, boxes.floor, 3.0)
+    of_distinct = np.zeros(coded.distinct)
+    of_distinct[boxes.swept.row] = value[level]
+    lines = list(zip(*table.cells.values(), strict=True))
+    share = {lines[row]: float(of_distinct[coded.row[row]]) for row in range(table.rows)}
+    assert naive_worst(table, share, k) <= 1e-9
+
+
+@pytest.mark.parametrize("look_ahead", [1.0, 1.3, 100.0])
+def test_looking_ahead_changes_no_validity(look_ahead: float) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        table = random_table(rng, rows=9)
+        coded = coded_of(table, 3)
+        boxes = most_boxes(coded, 3, coded.weight * 3, 10**6)
+        value = grid(boxes.floor, boxes.cap, RATIO)
+        level = grow_shares(boxes.swept, boxes.cube, 3, value, boxes.cube.cost, boxes.floor, look_ahead)
+        assert value[level] @ boxes.swept.held <= naive.least_loss(table, 3) + 1e-9
+
+
+def small() -> tuple[Coded, Task]:
+    table = random_table(np.random.default_rng(5), rows=9)
+    return coded_of(table, 2), Task(k=2, effort=Effort.parse("quick"))
+
+
+def test_a_certificate_cannot_claim_parameters_that_prove_nothing() -> None:
+    coded, task = small()
+    assert again(coded, task, cap=coded.weight * 3, ratio=1.1) is None
+    assert again(coded, task, cap=coded.weight, ratio=1.0) is None
+    assert loss_again(coded, task, "growth", {"cap": 1.0}) is None
+    assert loss_again(coded, task, "no such bound", {}) is None
+    withholding = replace(task, withhold=1)
+    assert again(coded, withholding, cap=coded.weight * 2, ratio=1.1) is None
+
+
+def test_a_room_too_small_for_all_boxes_leaves_the_bound_valid_and_recomputable() -> None:
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        table = random_table(rng, rows=9)
+        coded = coded_of(table, 2)
+        boxes = most_boxes(coded, 2, coded.weight * 2, 12)
+        proof = prove_by_growth(boxes, 2, RATIO)
+        assert proof.bound <= naive.least_loss(table, 2) + 1e-9
+        found = again(coded, Task(k=2), **dict(proof.parameters))
+        assert found is not None
+        assert found.bound == pytest.approx(proof.bound)
