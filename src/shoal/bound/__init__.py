@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from shoal.bound import largest_group, loss
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["prove", "value_of"]
+__all__ = ["again", "prove", "value_of"]
 
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "largest": largest_group.largest_group,
@@ -32,3 +32,13 @@ def prove(objective: str, coded: Coded, task: Task, found: Proof | None = None) 
     if objective in _PROOFS:
         proofs.append(_PROOFS[objective](coded, task))
     return max(proofs, key=lambda proof: proof.bound, default=None)
+
+
+def again(
+    objective: str, coded: Coded, task: Task, name: str, parameters: Mapping[str, float]
+) -> Proof | None:
+    """The bound that a certificate names, from its recorded parameters; None where it is not known."""
+    if objective == "loss":
+        return loss.again(coded, task, name, parameters)
+    proof = prove(objective, coded, task)
+    return proof if proof is not None and proof.name == name else None

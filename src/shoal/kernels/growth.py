@@ -204,7 +204,19 @@ def grow_shares(swept, cube, k, value, base, floor, look_ahead):
             if to <= t:
                 horizon = value[t] * look_ahead
                 time = _scan(
-                    swept, cube.entry, begin, stop, last, level, t, value, base[c], k, horizon, held, following
+                    swept,
+                    cube.entry,
+                    begin,
+                    stop,
+                    last,
+                    level,
+                    t,
+                    value,
+                    base[c],
+                    k,
+                    horizon,
+                    held,
+                    following,
                 )
                 to = max(t + 1, _level_above(value, time))
             if to < levels:
