@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.check.linkage import Nodes, shared_codes, unmatched
+from shoal.check.linkage import Nodes, _greedy, shared_codes, unmatched
 
 
 def most_matched(edges, give, take):
@@ -43,6 +43,17 @@ def test_unmatched_records_are_what_no_matching_can_place(give, take, data):
         for c in (give, take)
     ]
     assert unmatched(*nodes, (source, target)) == sum(take) - most_matched(edges, give, take)
+
+
+def test_a_first_assignment_that_got_stuck_is_mended():
+    edges = [(0, 0), (3, 0), (2, 1), (3, 1), (1, 2), (1, 3), (2, 3)]
+    ones = [1, 1, 1, 1]
+    nodes = Nodes(np.arange(5), np.zeros(4, np.int64), np.array(ones, dtype=np.int64))
+    source = np.array([i for i, _ in edges], dtype=np.int32)
+    target = np.array([j for _, j in edges], dtype=np.int32)
+    assert _greedy(source, target, nodes.records, nodes.records)[2].sum() == 1
+    assert most_matched(set(edges), ones, ones) == 4
+    assert unmatched(nodes, nodes, (source, target)) == 0
 
 
 def test_large_counts_do_not_overflow():
