@@ -190,8 +190,13 @@ def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
         table.columns[place].justify = "right"
     for place in range(6):
         table.columns[place].no_wrap = True
-    before = None
+    before = note = None
     for trial in comparison.trials:
+        if trial.note and trial.seconds is None:  # it could not run: say so once for all k
+            if (trial.method, trial.note) != (before, note):
+                table.add_row(escape(trial.method), *"-----", escape(trial.note))
+            before, note = trial.method, trial.note
+            continue
         objective = f"objective {trial.objective}" if trial.objective != "loss" else ""
         table.add_row(
             escape(trial.method) if trial.method != before else "",

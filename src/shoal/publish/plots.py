@@ -44,6 +44,7 @@ def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Pa
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator
 
     # text stays text in an SVG, and the same comparison gives the same bytes
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "shoal", "font.size": 10}):
@@ -58,6 +59,9 @@ def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Pa
         loss.set_ylim(bottom=0)
         _lines(time, trials, methods, "seconds")
         time.set(title="Time", xlabel="k", ylabel="seconds for grouping", yscale="log")
+        # a few milliseconds apart are still readable numbers, not powers of ten
+        time.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        time.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
         for axes in (loss, time):
             axes.set_xscale("log")
             axes.set_xticks(ks, [str(k) for k in ks])

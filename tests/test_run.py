@@ -1,0 +1,122 @@
+"""A release from Python: what it is, what it says of itself, and methods side by side."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import shoal
+
+CELLS = {
+    "name": ["zqname1", "zqname2", "zqname2", "zqname4", "zqname5", "zqname6"],
+    "age": [71023, 71024, 71025, 71043, 71044, 71045],
+    "sex": ["m", "f", "m", "m", "f", "f"],
+    "ill": ["zqflu", "zqcold", "zqgout", "zqflu", "zqcold", "zqgout"],
+    "note": ["zqnote1", "zqnote2", "zqnote3", "zqnote4", "zqnote5", "zqnote6"],
+}
+WORDS = {
+    "k": 3,
+    "quasi": ["age", "sex"],
+    "sensitive": ["ill"],
+    "identifier": ["name"],
+    "method": "k-member",
+}
+
+
+@pytest.fixture(scope="module")
+def release() -> shoal.Release:
+    return shoal.anonymize(pl.DataFrame(CELLS), **WORDS)
+
+
+def test_a_release_says_what_it_is_without_a_cell(release):
+    for text in (repr(release), str(release)):
+        assert "6 of 6 rows published in 2 classes, the smallest of 3." in text
+        assert "No release of this table can lose less than" in text
+        assert "% of the best possible" in text
+        assert "zq" not in text
+        assert "710" not in text
+
+
+def test_a_notebook_shows_the_release_and_nothing_of_the_original(release):
+    page = release._repr_html_()
+    assert "6 of 6 rows published" in page
+    assert "age" in page
+    assert not any(cell in page for cell in (*CELLS["name"], *CELLS["note"]))
+
+
+def test_a_notebook_shows_no_cell_of_a_table_that_failed(release):
+    from dataclasses import replace
+
+    failed = replace(
+        release, verdict=replace(release.verdict, reasons=("The smallest class has 1 record.",))
+    )
+    assert "NOT ANONYMOUS" in repr(failed)
+    assert "zq" not in failed._repr_html_()
+
+
+def test_what_was_left_out_guessed_and_repeated(release):
+    assert release.left_out == ("note",)
+    assert release.guessed == {"age": "number", "sex": "label"}
+    (one,) = release.repeats
+    assert (one.column, one.values, one.rows, one.most) == ("name", 1, 2, 2)
+
+
+def test_a_release_is_not_pickled(release):
+    with pytest.raises(TypeError, match="write"):
+        pickle.dumps(release)
+    with pytest.raises(TypeError):
+        copy.copy(release)
+
+
+def test_the_value_is_the_loss_of_the_check(release):
+    assert release.certificate.value == release.verdict.loss
+    assert release.certificate.value >= release.certificate.bound
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+def test_the_same_bytes_from_any_kind_of_frame(release, kind, tmp_path):
+    release.write(tmp_path / "one.csv")
+    other = shoal.anonymize(kind(CELLS), **WORDS)
+    other.write(tmp_path / "other.csv")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
+    expected = pl.DataFrame if kind is pl.LazyFrame else type(kind(CELLS))
+    assert isinstance(other.table, expected)
+
+
+def test_what_was_judged_is_written_whatever_becomes_of_the_table(tmp_path):
+    release = shoal.anonymize(pd.DataFrame(CELLS), **WORDS)
+    release.table["age"] = CELLS["age"]
+    release.write(tmp_path / "out.csv")
+    assert "\n71023," not in (tmp_path / "out.csv").read_text()
+
+
+def test_compare_is_what_anonymize_says(release):
+    found = shoal.compare(
+        pl.DataFrame(CELLS), ks=[3, 2], methods=["k-member", "mondrian"], **{**WORDS, "k": 2}
+    )
+    assert [(trial.method, trial.k) for trial in found.trials] == [
+        *(("k-member", 2), ("k-member", 3)),
+        *(("mondrian", 2), ("mondrian", 3)),
+    ]
+    assert found.trials[1].loss_percent == release.certificate.loss_percent
+    assert found.trials[1].ratio == release.certificate.ratio
+    assert all(trial.smallest_class >= trial.k for trial in found.trials)
+    assert "k-member" in repr(found)
+
+
+def test_a_method_that_cannot_take_the_plan_gets_a_note():
+    found = shoal.compare(pl.DataFrame(CELLS), ks=[2], **{**WORDS, "k": 2})
+    assert {trial.method for trial in found.trials} == set(shoal.methods())
+    refused = [trial for trial in found.trials if trial.loss_percent is None]
+    assert all(trial.note and trial.seconds is None for trial in refused)
+    assert "-" in repr(found)
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(shoal, name) is not None for name in shoal.__all__)
+    assert sorted(shoal.__all__) == sorted(dir(shoal))
