@@ -127,18 +127,28 @@ class Release:
         raise TypeError("A release is not pickled: it knows which row went where. Use write(path).")
 
 
-def anonymize(frame: Any, plan: Plan | None = None, *, progress: Progress = quiet, **words: Any) -> Release:
+def anonymize(
+    frame: Any,
+    plan: Plan | None = None,
+    *,
+    matrix: Any = None,
+    progress: Progress = quiet,
+    **words: Any,
+) -> Release:
     """Make `frame` meet the plan, and say how well.
 
     Give a `Plan`, or its fields as keywords (they override the plan's); an unknown keyword is an option
-    of the method.
+    of the method. `matrix` is the distance of every two rows, in the order of the frame, for methods that
+    take the distance `matrix`.
     """
     plan = plan_of(plan, words)
+    if matrix is not None and plan.distance == "span":
+        plan = replace(plan, distance="matrix")
     native, original = to_polars(frame)
     at = engines.load(plan.engine)
     with at.threads(plan.threads):
         progress("encoding", 0.0)
-        coded = at.encode(original, plan)
+        coded = at.encode(original, plan, matrix=matrix)
         method, task = at.task_of(coded, plan, progress)
         progress("grouping", 0.0)
         grouping = at.group(method, coded, task)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.encode import label, number, place, tree
+from shoal.encode.space import space_of
 from shoal.errors import DataError, TooFewRows
 from shoal.model.coded import Coded, pack
 from shoal.model.column import Column
@@ -20,8 +22,11 @@ __all__ = ["encode", "missing_to_null"]
 Codes = NDArray[np.int32]
 
 
-def encode(frame: pl.DataFrame, plan: Plan) -> Coded:
-    """Code the quasi-identifiers of `frame`; the second border where a plan is checked."""
+def encode(frame: pl.DataFrame, plan: Plan, *, matrix: Any = None) -> Coded:
+    """Code the quasi-identifiers of `frame`; the second border where a plan is checked.
+
+    `matrix` holds the distance of every two rows, in the order of the table, for the distance `matrix`.
+    """
     _check_columns(frame, plan)
     records = _records(frame, plan)
     total = int(records.sum()) if records is not None else frame.height
@@ -36,12 +41,15 @@ def encode(frame: pl.DataFrame, plan: Plan) -> Coded:
     axes = [(axis, column.weight) for column in columns for axis in column.axes]
     distinct, row = _distinct(codes, [axis.size for axis, _ in axes])
     count = np.rint(np.bincount(row, weights=records, minlength=len(distinct))).astype(np.int64)
+    metric = pack(axes)
+    counted = _counted(columns, distinct, count)
     return Coded(
         codes=distinct,
         count=count,
         row=row,
-        columns=_counted(columns, distinct, count),
-        metric=pack(axes),
+        columns=counted,
+        metric=metric,
+        space=space_of(distinct, counted, metric, plan, row=row, matrix=matrix),
         records=records,
     )
 

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.model.column import LINE, TREE, Axis, Column
 
-__all__ = ["Coded", "Metric", "pack"]
+__all__ = ["SPACES", "Coded", "Metric", "Space", "pack"]
+
+SPACES = ("span", "euclidean", "great-circle", "matrix")
+"""The distances by name; the `form` of a space is its place here."""
 
 
 class Metric(NamedTuple):
@@ -35,13 +38,36 @@ class Metric(NamedTuple):
     level: NDArray[np.int32]
 
 
+class Space(NamedTuple):
+    """How far distinct rows are apart, in one of four distances; `kernels/space.py` measures any two.
+
+    span: the sum over columns of weight * span of the pair, by `codes` and `metric`. euclidean: `points`
+    holds a line per row and a place per axis, the value from 0 to 1 over the column's range (a place's
+    two sides share one range) times the column's weight; the distance is straight. great-circle:
+    `points` are unit vectors from the middle of the earth; the distance runs over the ground, in
+    kilometres, and weights have no part in it. matrix: `matrix` holds the distances. Arrays that a
+    distance does not need are empty, so that kernels are compiled once for all four.
+    """
+
+    form: int
+    codes: NDArray[np.int32]
+    metric: Metric
+    points: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+
+    @property
+    def name(self) -> str:
+        """The distance in the words of a plan."""
+        return SPACES[self.form]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
     """What every method works on.
 
     `codes` holds one line per distinct row, sorted, one code per axis; `count` its records; `row` the
     distinct row of each input row; `records` the records of each input row where a column counts them,
-    else None. The order of the input rows changes `row` alone.
+    else None; `space` the distance the plan names. The order of the input rows changes `row` alone.
     """
 
     codes: NDArray[np.int32]
@@ -49,6 +75,7 @@ class Coded:
     row: NDArray[np.int32]
     columns: tuple[Column, ...]
     metric: Metric
+    space: Space
     records: NDArray[np.int64] | None = None
 
     @property

@@ -44,6 +44,7 @@ class Facts:
     withholds: bool = True
     centres: bool = False
     improves: bool = False
+    distances: frozenset[str] = frozenset({"span"})
     styles: frozenset[str] = frozenset({"generalize", "suppress", "centres", "means"})
     options: Mapping[str, Option] = field(default_factory=dict)
     factor: Callable[[int, int], float | None] = field(default=lambda k, columns: None)

@@ -20,7 +20,7 @@ __all__ = ["CELLS", "DISTANCES", "LOSSES", "STYLES", "Kind", "Plan"]
 STYLES = ("generalize", "suppress", "centres", "means")
 CELLS = ("text", "bounds", "middle")
 LOSSES = ("leaves", "levels", "sets")
-DISTANCES = ("span", "euclidean", "great-circle")
+DISTANCES = ("span", "euclidean", "great-circle", "matrix")
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 
 T = TypeVar("T")

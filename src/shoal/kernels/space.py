@@ -1,0 +1,42 @@
+"""How far two rows are apart, in any of the four distances of `model/coded.py`.
+
+    apart(space, i, j)     the distance of distinct rows i and j: symmetric to the last bit, 0 to itself
+
+A `space` is a tuple of arrays, the same types for every distance, so a kernel that measures with `apart`
+is compiled once and serves them all.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from shoal.kernels.spans import distance
+
+__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart"]
+
+SPAN, STRAIGHT, GLOBE, GIVEN = 0, 1, 2, 3
+EARTH = 6371.0088
+
+
+@njit(cache=True)
+def apart(space, i, j):
+    """The distance of rows i and j."""
+    if i == j:
+        return 0.0
+    if space.form == SPAN:
+        return distance(space.metric, space.codes[i], space.codes[j])
+    if space.form == GIVEN:
+        return space.matrix[i, j]
+    less = 0.0
+    more = 0.0
+    for axis in range(space.points.shape[1]):
+        one = space.points[i, axis]
+        other = space.points[j, axis]
+        less += (one - other) * (one - other)
+        more += (one + other) * (one + other)
+    if space.form == STRAIGHT:
+        return math.sqrt(less)
+    # exact near 0 and near the other side of the earth, where the arc sine of the chord is not
+    return 2.0 * EARTH * math.atan2(math.sqrt(less), math.sqrt(more))
