@@ -139,6 +139,6 @@ def test_the_cheapest_crowd_is_taken_first() -> None:
     shape = shape_of(coded.codes, coded.count, coded.metric)
     swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
     cube = build_cube(swept.code, swept.held, shape, coded.metric, 3, np.inf, 10**6)
-    label, groups = take_crowds(swept, cube, 3, np.zeros(6), cube.entry.copy())
+    label, groups = take_crowds(swept, cube, 3, np.zeros(6), cube.entry.copy(), np.inf)
     assert groups == 2
     assert label.tolist() == [1, 0, 0, 0, 1, 1]

@@ -214,11 +214,12 @@ def _bucket(key, low, step, linear, knee, ratio, most):
 
 
 @njit(cache=True, nogil=True)
-def take_crowds(swept, cube, k, price, entry):
-    """Label rows by taking windows of at least k free records, cheapest first; -1 where none was left.
+def take_crowds(swept, cube, k, price, entry, ceiling):
+    """Label rows by taking windows of at least k free records, cheapest first; -1 where none was taken.
 
-    A window's key is its cost less the mean price of its records. `entry` is a copy of the cube's
-    entries that is worn down. Returns labels in sweep order and the number of groups.
+    A window's key is its cost less the mean price of its records; keys from `ceiling` on are not taken.
+    `entry` is a copy of the cube's entries that is worn down. Returns labels in sweep order and the
+    number of groups.
     """
     m = swept.held.size
     cells = cube.cost.size
@@ -235,11 +236,11 @@ def take_crowds(swept, cube, k, price, entry):
         if key[c] < np.inf:
             mean += max(key[c], 0.0)
             known += 1
-    knee = max(mean / max(known, 1) * 1.5, 1e-9)
+    knee = ceiling if ceiling < np.inf else max(mean / max(known, 1) * 1.5, 1e-9)
     linear = np.int64(1500)
     step = (knee - low) / linear
     ratio = 1.0 / np.log1p(step / knee)
-    most = linear + np.int64(4000)
+    most = linear + np.int64(4000 if ceiling == np.inf else 0)
     head = np.full(most + 2, -1, dtype=np.int32)
     after = np.full(cells, -1, dtype=np.int32)
     for c in range(cells - 1, -1, -1):
@@ -248,7 +249,7 @@ def take_crowds(swept, cube, k, price, entry):
             after[c] = head[b]
             head[b] = c
     groups = 0
-    for b in range(most + 1):
+    for b in range(most + 1 if ceiling == np.inf else linear):
         if b < linear:
             limit = low + (b + 1) * step
         elif b < most:
@@ -341,7 +342,7 @@ def crowd_pool(codes, count, metric, shape, k, cap, scale, room):
     price = cheapest_windows(swept, cube, k)
     for t in range(price.size):
         price[t] = price[t] * scale[swept.row[t]] if price[t] < np.inf else 0.0
-    found, groups = take_crowds(swept, cube, k, price, cube.entry)
+    found, groups = take_crowds(swept, cube, k, price, cube.entry, np.inf)
     for t in range(found.size):
         label[swept.row[t]] = found[t]
     return label, groups
