@@ -45,7 +45,7 @@ def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
     """The method to run and what it is asked; the method is compared with the plan here."""
     method = plan.method
     if method == "auto":
-        method = choose(distinct=coded.distinct, records=coded.total, k=plan.k)
+        method = choose()
     options = fill_options(method, plan.options)
     check_fit(method, plan, coded.columns)
     return method, Task(
