@@ -38,7 +38,7 @@ def space_of(
         points = _globe(codes, columns)
     elif name == "matrix":
         given = _given(matrix, row, len(codes))
-    return Space(SPACES.index(name), codes, metric, points, given)
+    return Space(SPACES.index(name), codes, points, given, *metric)
 
 
 def _check_lines(columns: tuple[Column, ...], name: str) -> None:

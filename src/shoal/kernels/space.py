@@ -3,7 +3,7 @@
     apart(space, i, j)     the distance of distinct rows i and j: symmetric to the last bit, 0 to itself
 
 A `space` is a tuple of arrays, the same types for every distance, so a kernel that measures with `apart`
-is compiled once and serves them all.
+is compiled once and serves them all. It has the fields of a metric too, so `span` and `distance` take it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def apart(space, i, j):
     """The distance of rows i and j."""
     if i == j:
         return 0.0
-    if space.form == SPAN:
-        return distance(space.metric, space.codes[i], space.codes[j])
-    if space.form == GIVEN:
+    if space.kind == SPAN:
+        return distance(space, space.codes[i], space.codes[j])
+    if space.kind == GIVEN:
         return space.matrix[i, j]
     less = 0.0
     more = 0.0
@@ -36,7 +36,7 @@ def apart(space, i, j):
         other = space.points[j, axis]
         less += (one - other) * (one - other)
         more += (one + other) * (one + other)
-    if space.form == STRAIGHT:
+    if space.kind == STRAIGHT:
         return math.sqrt(less)
     # exact near 0 and near the other side of the earth, where the arc sine of the chord is not
     return 2.0 * EARTH * math.atan2(math.sqrt(less), math.sqrt(more))

@@ -14,7 +14,7 @@ from shoal.model.column import LINE, TREE, Axis, Column
 __all__ = ["SPACES", "Coded", "Metric", "Space", "pack"]
 
 SPACES = ("span", "euclidean", "great-circle", "matrix")
-"""The distances by name; the `form` of a space is its place here."""
+"""The distances by name; the `kind` of a space is its place here."""
 
 
 class Metric(NamedTuple):
@@ -41,24 +41,38 @@ class Metric(NamedTuple):
 class Space(NamedTuple):
     """How far distinct rows are apart, in one of four distances; `kernels/space.py` measures any two.
 
-    span: the sum over columns of weight * span of the pair, by `codes` and `metric`. euclidean: `points`
-    holds a line per row and a place per axis, the value from 0 to 1 over the column's range (a place's
-    two sides share one range) times the column's weight; the distance is straight. great-circle:
-    `points` are unit vectors from the middle of the earth; the distance runs over the ground, in
-    kilometres, and weights have no part in it. matrix: `matrix` holds the distances. Arrays that a
-    distance does not need are empty, so that kernels are compiled once for all four.
+    `kind` is a place in SPACES. span: the sum over columns of weight * span of the pair, by `codes` and
+    the fields of the metric. euclidean: `points` holds a line per row and a place per axis, the value
+    from 0 to 1 over the column's range (a place's two sides share one range) times the column's weight;
+    the distance is straight. great-circle: `points` are unit vectors from the middle of the earth; the
+    distance runs over the ground, in kilometres, and weights have no part in it. matrix: `matrix` holds
+    the distances. Arrays that a distance does not need are empty, so that kernels are compiled once for
+    all four; the metric's fields stand here by themselves, because parallel kernels take no nested tuples.
     """
 
-    form: int
+    kind: int
     codes: NDArray[np.int32]
-    metric: Metric
     points: NDArray[np.float64]
     matrix: NDArray[np.float64]
+    form: NDArray[np.int8]
+    size: NDArray[np.int64]
+    missing: NDArray[np.int64]
+    most: NDArray[np.float64]
+    offset: NDArray[np.int64]
+    data: NDArray[np.float64]
+    height: NDArray[np.int64]
+    level_offset: NDArray[np.int64]
+    level: NDArray[np.int32]
 
     @property
     def name(self) -> str:
         """The distance in the words of a plan."""
-        return SPACES[self.form]
+        return SPACES[self.kind]
+
+    @property
+    def metric(self) -> Metric:
+        """The metric of spans alone; seen from Python, not from kernels."""
+        return Metric(*self[4:])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,106 @@
+"""Neighbours in every distance, against all pairs."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.encode import encode
+from shoal.kernels import nearby
+from shoal.kernels.space import apart
+from shoal.model.hierarchy import Hierarchy
+from shoal.model.plan import Plan
+from tables import PATHS
+
+DISTANCES = ("span", "euclidean", "great-circle", "matrix")
+
+
+def table_of(distance, rows, seed=0):
+    """A coded table whose rows often tie, with 0 to 3 records a row."""
+    luck = random.Random(seed)
+    cells = {
+        "a": [luck.choice([-60.0, 0.25, 17.5, 17.5, 59.0]) + luck.randrange(4) for _ in range(rows)],
+        "b": [luck.uniform(-179, 179) if luck.random() < 0.5 else 10.0 for _ in range(rows)],
+        "n": [luck.randrange(4) for _ in range(rows - 1)] + [3],
+    }
+    more = {}
+    quasi = ("a", "b")
+    matrix = None
+    if distance == "span":
+        quasi = ("a", "b", "c", "d")
+        cells["c"] = [luck.choice([path[0] for path in PATHS]) for _ in range(rows)]
+        cells["d"] = [luck.choice(["x", "y", "z", None]) for _ in range(rows)]
+        more["hierarchies"] = {"c": Hierarchy.of_paths(PATHS)}
+    if distance == "matrix":
+        points = np.array([cells["a"], cells["b"]]).T
+        matrix = np.abs(points[:, None] - points[None]).sum(axis=2)
+    plan = Plan(k=2, quasi=quasi, count="n", distance=distance, **more)
+    return encode(pl.DataFrame(cells), plan, matrix=matrix)
+
+
+def pairs_of(coded):
+    n = coded.distinct
+    return np.array([[apart(coded.space, i, j) for j in range(n)] for i in range(n)])
+
+
+@pytest.fixture(scope="module", params=DISTANCES)
+def measured(request):
+    coded = table_of(request.param, 300)
+    return coded, pairs_of(coded), nearby.build_index(coded.space, coded.count)
+
+
+def test_reach_holds_k_records(measured):
+    coded, far, index = measured
+    for k in (1, 3, 40):
+        found = nearby.reach_distances(index, coded.space, coded.count, k)
+        for i in np.flatnonzero(coded.count):
+            order = np.argsort(far[i], kind="stable")
+            enough = np.cumsum(coded.count[order]) >= k
+            assert found[i] == far[i][order][enough.argmax()]
+
+
+def test_balls_and_counts(measured):
+    coded, far, index = measured
+    rows = np.arange(coded.distinct, dtype=np.int32)
+    out = np.empty(coded.distinct, dtype=np.int32)
+    stack = np.empty(nearby.DEPTH, dtype=np.int64)
+    alive = coded.count > 0
+    # distances that occur are the hard radii
+    for radius in (0.0, float(np.median(far)), far[3, 7], float(far.max()), -1.0):
+        counted = nearby.count_within(index, coded.space, coded.count, rows, radius)
+        for i in rows:
+            inside = np.flatnonzero((far[i] <= radius) & alive)
+            many = nearby.ball(index, coded.space, i, radius, stack, out)
+            assert sorted(out[:many].tolist()) == inside.tolist()
+            assert counted[i] == coded.count[inside].sum()
+
+
+def test_the_nearest_and_the_best_centre(measured):
+    coded, far, index = measured
+    rows = np.arange(coded.distinct, dtype=np.int32)
+    alive = np.flatnonzero(coded.count)
+    price = nearby.reach_distances(index, coded.space, coded.count, 5)
+    chosen, least = nearby.best_centres(index, coded.space, price, rows)
+    some = np.where(rows % 7 == 0, coded.count, 0)
+    near, distance = nearby.nearest(nearby.build_index(coded.space, some), coded.space, rows)
+    for i in rows:
+        values = np.maximum(far[i, alive], price[alive])
+        assert least[i] == values.min()
+        assert chosen[i] == alive[values.argmin()]
+        of_some = np.flatnonzero(some)
+        assert distance[i] == far[i, of_some].min()
+        assert near[i] == of_some[far[i, of_some].argmin()]
+
+
+def test_the_distances_in_a_shell(measured):
+    coded, far, index = measured
+    alive = np.flatnonzero(coded.count)
+    values = np.unique(far[np.ix_(alive, alive)])
+    low, high = values[values.size // 3], values[values.size // 2]
+    found = nearby.shell(index, coded.space, low, high, 10**9)
+    assert found.tolist() == values[(values > low) & (values <= high)].tolist()
+    assert nearby.shell(index, coded.space, low, high, 1) is None
+    assert nearby.shell(index, coded.space, high, high, 1).size == 0
