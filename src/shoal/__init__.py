@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from shoal.model.comparison import Comparison
     from shoal.model.facts import Facts
     from shoal.model.files import Files
+    from shoal.model.graph import Graph
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
     from shoal.model.verdict import Finding, Verdict
+    from shoal.read.graph import read_graph
     from shoal.read.guess import guess_plan
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
@@ -44,6 +46,7 @@ _HOMES = {
     "Facts": "model.facts",
     "Files": "model.files",
     "Finding": "model.verdict",
+    "Graph": "model.graph",
     "Hierarchy": "model.hierarchy",
     "MissingExtra": "errors",
     "NotAnonymous": "errors",
@@ -67,6 +70,7 @@ _HOMES = {
     "methods": "run",
     "parse_builder": "read.hierarchy",
     "prefixes": "model.hierarchy",
+    "read_graph": "read.graph",
     "read_hierarchies": "read.hierarchy",
     "read_hierarchy": "read.hierarchy",
     "read_plan": "read.plan",
@@ -81,6 +85,7 @@ __all__ = [
     "Facts",
     "Files",
     "Finding",
+    "Graph",
     "Hierarchy",
     "MissingExtra",
     "NotAnonymous",
@@ -104,6 +109,7 @@ __all__ = [
     "methods",
     "parse_builder",
     "prefixes",
+    "read_graph",
     "read_hierarchies",
     "read_hierarchy",
     "read_plan",

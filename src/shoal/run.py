@@ -23,6 +23,7 @@ from shoal.model.coded import Coded
 from shoal.model.comparison import Comparison, Trial
 from shoal.model.facts import Facts
 from shoal.model.files import Files
+from shoal.model.graph import Graph
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Kind, Plan
@@ -380,13 +381,14 @@ def verify(
     original: Any = None,
     receipt: Any = None,
     hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
+    graphs: Mapping[str, Any] | None = None,
     missing: Sequence[str] = (),
     delimiter: str | None = None,
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
 
     `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
-    are needed for the loss of trees, missing marks for the original.
+    are needed for the loss of trees, graphs for that of regions, missing marks for the original.
     """
     at = engines.load("local")
     table, digest = _table_of(release, delimiter)
@@ -402,6 +404,7 @@ def verify(
         original=before,
         receipt=receipt,
         hierarchies=hierarchies or {},
+        graphs=graphs_of(graphs or {}),
         missing=(missing,) if isinstance(missing, str) else tuple(missing),
     )
     return tuple(findings)
@@ -446,10 +449,21 @@ def plan_of(plan: Plan | None, words: dict[str, Any]) -> Plan:
         given = {name: getattr(plan, name) for name in names} | given
     if extra:
         given["options"] = {**given.get("options", {}), **extra}
+    if given.get("graphs"):
+        given["graphs"] = graphs_of(given["graphs"])
     for name in ("k", "quasi"):
         if name not in given:
             raise PlanError(f"The plan does not say {name}. Give k and quasi.")
     return Plan(**given)
+
+
+def graphs_of(given: Any) -> dict[str, Graph]:
+    """Graphs from what was given for each column: files, frames, pairs of names or graphs."""
+    if not isinstance(given, Mapping):
+        raise PlanError("graphs must be a mapping by column name.")
+    from shoal.read.graph import read_graph
+
+    return {name: graph if isinstance(graph, Graph) else read_graph(graph) for name, graph in given.items()}
 
 
 def to_polars(frame: Any) -> tuple[Any, pl.DataFrame]:

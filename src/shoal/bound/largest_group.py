@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.regions import components
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
@@ -25,7 +26,18 @@ def largest_group(_coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The bound for a table whose values are not split."""
-    return Proof("largest-group", float(largest_bound(coded.count, task.k)))
+    return Proof("largest-group", float(max(largest_bound(part, task.k) for part in _apart(coded))))
+
+
+def _apart(coded: Coded) -> list[NDArray[np.int64]]:
+    """The weights of the values, by themselves where no group can hold both."""
+    graph = coded.columns[0].graph
+    if graph is None or len(coded.columns) > 1:
+        return [coded.count]
+    part = np.r_[components(graph.start, graph.neighbour), len(graph.names)]  # missing stands alone
+    its = part[coded.codes[:, 0]]
+    order = np.argsort(its, kind="stable")
+    return np.split(coded.count[order], np.flatnonzero(np.diff(its[order])) + 1)
 
 
 def largest_bound(weight: NDArray[np.int64], k: int) -> int:

@@ -24,6 +24,14 @@ from shoal.model.verdict import ColumnLoss, Finding
 __all__ = ["verify_original", "verify_release"]
 
 _TOLERANCE = 1e-6
+PUBLISHED = {
+    "number": RANGES,
+    "date": RANGES,
+    "tree": NODES,
+    "region": NODES,
+    "label": SETS,
+    "place": STARS,
+}
 _MEASURED = ("generalize", "suppress")
 
 
@@ -153,9 +161,9 @@ def _ruler_as_said(said: ColumnLoss, claims: _Claims, tree: Hierarchy | None) ->
     kind = claims.kinds.get(said.name)
     if kind == "place" and claims.style != "suppress":
         return place_ruler(said.name, said.weight, said.denominator, claims.parts[said.name])
-    published = {"number": RANGES, "date": RANGES, "tree": NODES, "label": SETS, "place": STARS}.get(
-        kind or ""
-    )
+    published = PUBLISHED.get(kind or "")
+    if kind == "region" and len(claims.quasi) == 1:
+        published = SETS
     if published is None:
         return None
     if claims.style == "suppress":
@@ -163,7 +171,8 @@ def _ruler_as_said(said: ColumnLoss, claims: _Claims, tree: Hierarchy | None) ->
     elif published == NODES and claims.loss == "sets":
         published = SETS
     nodes = None
-    if published == NODES and tree is not None and tree.fingerprint == claims.trees.get(said.name):
+    used = kind == "region" or (tree is not None and tree.fingerprint == claims.trees.get(said.name))
+    if published == NODES and tree is not None and used:
         nodes = tree.nodes()
     return Ruler(
         name=said.name,

@@ -57,6 +57,7 @@ def anonymize(
     kind: o.Kind = None,
     hierarchies: o.Hierarchies = None,
     hierarchy: o.Hierarchy = None,
+    graph: o.Graph = None,
     weight: o.Weight = None,
     missing: o.Missing = None,
     delimiter: o.Delimiter = None,
@@ -169,6 +170,7 @@ def verify(
     original: o.Original = None,
     receipt: o.Receipt = None,
     hierarchies: o.Hierarchies = None,
+    graph: o.Graph = None,
     missing: o.Missing = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -180,7 +182,7 @@ def verify(
     From the release alone, or with --original also from the table it was made of.
     """
     from shoal.cli.screen import print_json, show_findings
-    from shoal.cli.words import sign_of, trees_for
+    from shoal.cli.words import graphs_of, sign_of, trees_for
 
     before = None if original is None else _read({**context.params, "file": original}).frame
     findings = shoal.verify(
@@ -189,6 +191,7 @@ def verify(
         original=before,
         receipt=receipt,
         hierarchies=trees_for(certificate, hierarchies or ()),
+        graphs=graphs_of(graph, ()),
         missing=tuple(missing or ()),
         delimiter=sign_of(delimiter),
     )
@@ -219,6 +222,7 @@ def compare(
     kind: o.Kind = None,
     hierarchies: o.Hierarchies = None,
     hierarchy: o.Hierarchy = None,
+    graph: o.Graph = None,
     weight: o.Weight = None,
     missing: o.Missing = None,
     delimiter: o.Delimiter = None,

@@ -70,6 +70,14 @@ Hierarchy = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
+Graph = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=EDGES[,NODES]",
+        help="A region column's borders: a file of pairs, and one of regions with lat, lon. Repeatable.",
+        rich_help_panel=TABLE,
+    ),
+]
 Weight = Annotated[
     list[str] | None,
     typer.Option(

@@ -9,7 +9,7 @@ from typing import Any
 
 import shoal
 
-__all__ = ["files_named", "names_of", "numbers_of", "plan_words", "sign_of", "trees_for"]
+__all__ = ["files_named", "graphs_of", "names_of", "numbers_of", "plan_words", "sign_of", "trees_for"]
 
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 BY_COLUMN = ("kinds", "hierarchies", "weights")
@@ -95,6 +95,8 @@ def files_named(given: Mapping[str, Any]) -> list[Path]:
     for text in given.get("hierarchies") or ():
         folder = Path(text)
         named += sorted(folder.iterdir()) if folder.is_dir() else [Path(text.partition("=")[2])]
+    for text in given.get("graph") or ():
+        named += text.partition("=")[2].split(",")
     return [Path(path) for path in named]
 
 
@@ -105,7 +107,13 @@ def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, An
     kinds = pairs_of(given.get("kind"), columns, option="--kind")
     trees = _trees(given, columns, words, kinds)
     weights = _weights(given, columns)
-    for name, laid in (("kinds", kinds), ("hierarchies", trees), ("weights", weights)):
+    graphs = graphs_of(given.get("graph"), columns)
+    for name, laid in (
+        ("kinds", kinds),
+        ("hierarchies", trees),
+        ("graphs", graphs),
+        ("weights", weights),
+    ):
         kept = {c: value for c, value in words.get(name, {}).items() if c in words.get("quasi", ())}
         words[name] = kept | laid
     for column in trees:  # what was typed last settles what a column is
@@ -165,6 +173,15 @@ def _trees(
     for column, text in pairs_of(given.get("hierarchy"), columns, option="--hierarchy").items():
         trees[column] = shoal.parse_builder(text)
     return trees
+
+
+def graphs_of(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
+    """Graphs by column, from COLUMN=EDGES or COLUMN=EDGES,NODES."""
+    graphs: dict[str, Any] = {}
+    for column, text in pairs_of(texts, columns, option="--graph").items():
+        edges, _, nodes = text.partition(",")
+        graphs[column] = shoal.read_graph(edges.strip(), nodes.strip() or None)
+    return graphs
 
 
 def _weights(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode import label, number, place, tree
+from shoal.encode import label, number, place, region, tree
 from shoal.encode.space import space_of
 from shoal.errors import DataError, TooFewRows
 from shoal.model.coded import Coded, pack
@@ -92,12 +92,14 @@ def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, 
             text = place.place_text(pair[0], pair[1], name, declared)
             return label.encode_suppressed(text, declared, plan)
         return place.encode_place(pair[0], pair[1], name, declared, plan)
-    if declared is not None and declared.name == "region":
-        raise DataError(f"Column {name!r}: the kind {declared.name!r} is not supported yet.")
     series = missing_to_null(frame[name], plan)
     kind = declared if declared is not None else Kind(guess_kind(series))
+    if kind.name == "region":
+        region.check_regions(series, plan)
     if plan.style == "suppress":
         return label.encode_suppressed(series, kind, plan)
+    if kind.name == "region":
+        return region.encode_region(series, plan)
     if kind.name in {"number", "date"}:
         return number.encode_number(series, kind, plan)
     if kind.name == "tree":

@@ -54,7 +54,7 @@ def to_text(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
-def tree_column(name: str, tree: Hierarchy, plan: Plan, *, has_missing: bool) -> Column:
+def tree_column(name: str, tree: Hierarchy, plan: Plan, *, has_missing: bool, kind: str = "tree") -> Column:
     """A tree column; missing is one more leaf right below the root."""
     present = len(tree.leaves)
     size = present + has_missing
@@ -86,7 +86,7 @@ def tree_column(name: str, tree: Hierarchy, plan: Plan, *, has_missing: bool) ->
         )
     return Column(
         name=name,
-        kind="tree",
+        kind=kind,
         weight=plan.weight(name),
         axes=(axis,),
         has_missing=has_missing,

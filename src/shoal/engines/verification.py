@@ -13,10 +13,12 @@ import polars as pl
 from shoal.bound import again, prove
 from shoal.check import verify_original, verify_release
 from shoal.encode import encode
+from shoal.encode.region import region_tree
 from shoal.errors import PlanError, ShoalError
 from shoal.group import facts
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
+from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt, fingerprint
@@ -35,6 +37,7 @@ def verify(
     original: pl.DataFrame | None,
     receipt: Receipt | None,
     hierarchies: Mapping[str, Hierarchy | Builder],
+    graphs: Mapping[str, Graph],
     missing: tuple[str, ...],
 ) -> list[Finding]:
     """Every claim that can be recomputed from what is given, and those that cannot."""
@@ -47,12 +50,19 @@ def verify(
         elif tree is not None:
             trees[name] = tree
     whole = {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+    for name, said in _fingerprints(certificate, "graphs").items():
+        if name in graphs and graphs[name].fingerprint != said:
+            findings.append(
+                Finding(f"graph of {name}", False, "The graph given is not the one that was used.")
+            )
+        elif name in graphs:
+            whole.setdefault(name, region_tree(graphs[name]))
     if original is None:
         return findings + verify_release(table, certificate, digest=digest, hierarchies=whole)
     findings.append(_original(certificate, original, receipt))
     coded: Coded | None = None
     try:
-        plan = plan_as_run(certificate, trees, missing)
+        plan = plan_as_run(certificate, trees, graphs, missing)
         coded = encode(original, plan)
     except PlanError as error:
         findings.append(Finding("rows", None, f"Not recomputable: {error}"))
@@ -66,8 +76,11 @@ def verify(
 
 
 def _objective(certificate: Certificate) -> Finding:
+    options = certificate.plan.get("options")
     try:
-        objective = facts(certificate.method).objective
+        objective: object = facts(certificate.method).objective
+        if isinstance(options, Mapping):  # a method may let its user choose
+            objective = options.get("objective", objective)
     except ShoalError:
         return Finding("objective", None, "Not recomputable: the method is not known here.")
     same = objective == certificate.objective
@@ -75,8 +88,8 @@ def _objective(certificate: Certificate) -> Finding:
     return Finding("objective", same, detail)
 
 
-def _fingerprints(certificate: Certificate) -> dict[str, str]:
-    said = certificate.plan.get("hierarchies", {})
+def _fingerprints(certificate: Certificate, what: str = "hierarchies") -> dict[str, str]:
+    said = certificate.plan.get(what, {})
     return {str(name): str(mark) for name, mark in said.items()} if isinstance(said, Mapping) else {}
 
 
@@ -106,19 +119,29 @@ def _original(certificate: Certificate, original: pl.DataFrame, receipt: Receipt
 
 
 def plan_as_run(
-    certificate: Certificate, hierarchies: Mapping[str, Hierarchy | Builder], missing: tuple[str, ...]
+    certificate: Certificate,
+    hierarchies: Mapping[str, Hierarchy | Builder],
+    graphs: Mapping[str, Graph],
+    missing: tuple[str, ...],
 ) -> Plan:
-    """The plan behind a certificate; hierarchies and missing marks are not in it and must be given."""
+    """The plan behind a certificate; hierarchies, graphs and missing marks must be given."""
     said: Mapping[str, Any] = certificate.plan
     lacking = [name for name in _fingerprints(certificate) if name not in hierarchies]
     if lacking:
         raise PlanError(f"The hierarchy of {', '.join(lacking)} is needed, the very one that was used.")
+    said_of = _fingerprints(certificate, "graphs")
+    lacking = [
+        name for name, mark in said_of.items() if name not in graphs or graphs[name].fingerprint != mark
+    ]
+    if lacking:
+        raise PlanError(f"The graph of {', '.join(lacking)} is needed, the very one that was used.")
     marks = hashlib.sha256("\0".join(sorted(missing)).encode()).hexdigest() if missing else None
     if marks != said.get("missing"):
         raise PlanError("The missing marks given are not those that were used.")
-    names = {item.name for item in fields(Plan)} - {"hierarchies", "missing"}
+    names = {item.name for item in fields(Plan)} - {"hierarchies", "graphs", "missing"}
     words = {name: value for name, value in said.items() if name in names}
-    return Plan(**words, hierarchies=hierarchies, missing=missing)
+    used = {name: graphs[name] for name in said_of}
+    return Plan(**words, hierarchies=hierarchies, graphs=used, missing=missing)
 
 
 def _bound(certificate: Certificate, coded: Coded, plan: Plan) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ METHODS = (
     "k-member",
     "mondrian",
     "rectangles",
+    "regions",
     "scheme",
     "spread",
 )

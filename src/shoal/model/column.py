@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.model.graph import Graph
 from shoal.model.hierarchy import Hierarchy
 
 __all__ = ["KINDS", "LINE", "SET", "TREE", "Axis", "Column"]
@@ -48,7 +49,7 @@ class Column:
     days, moments as microseconds). `denominator` is what the loss of the column is divided by:
     the range of a number, leaves - 1 of a tree, distinct - 1 of a label, height by levels.
     `form` says how a number is printed: integer, float, date or datetime. `counts` holds the records of
-    each code, per axis.
+    each code, per axis. `graph` joins the values of a region that stands alone.
     """
 
     name: str
@@ -63,3 +64,4 @@ class Column:
     form: str = "text"
     parts: tuple[str, ...] = ()
     counts: tuple[NDArray[np.int64], ...] = ()
+    graph: Graph | None = None

@@ -138,6 +138,14 @@ class Hierarchy:
         top = walk((ROOT,))
         return cls(tuple(leaves), *_partitions(runs, top, len(leaves)), _name(runs))
 
+    @classmethod
+    def of_runs(
+        cls, leaves: tuple[str, ...], runs: list[tuple[tuple[str, ...], int, int, int]]
+    ) -> Hierarchy:
+        """The tree over leaves in depth-first order; a run is a name, first and last leaf, and height."""
+        top = max(run[3] for run in runs)
+        return cls(leaves, *_partitions(runs, top, len(leaves)), _name(runs))
+
 
 def _partitions(
     runs: list[tuple[tuple[str, ...], int, int, int]], top: int, size: int

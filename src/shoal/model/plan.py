@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from shoal.errors import PlanError, choices
 from shoal.model.column import KINDS
+from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.task import Effort
 
@@ -70,6 +71,7 @@ class Plan:
     identifier: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy | Builder] = field(default_factory=dict)
+    graphs: Mapping[str, Graph] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     count: str | None = None
@@ -90,7 +92,7 @@ class Plan:
     def __post_init__(self) -> None:
         for name in (*ROLES, "missing"):
             object.__setattr__(self, name, _words(name, getattr(self, name)))
-        for name in ("kinds", "hierarchies", "weights", "options"):
+        for name in ("kinds", "hierarchies", "graphs", "weights", "options"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name)))
         self._check_roles()
         self._check_columns()
@@ -113,7 +115,7 @@ class Plan:
                 raise PlanError(f"Column {name!r} is named as count and {role_of[name]}. Give it one role.")
 
     def _check_columns(self) -> None:
-        for what in ("kinds", "hierarchies", "weights"):
+        for what in ("kinds", "hierarchies", "graphs", "weights"):
             for name in getattr(self, what):
                 if name not in self.quasi:
                     raise PlanError(
@@ -139,6 +141,19 @@ class Plan:
                         f"Column {part!r} is part of the place {name!r} and has a role of its own. "
                         "Give it one role."
                     )
+        for name, graph in self.graphs.items():
+            if not isinstance(graph, Graph):
+                raise PlanError(f"The graph of column {name!r} is none. Use shoal.read_graph.")
+            found = self.kind(name)
+            if found is None or found.name != "region":
+                raise PlanError(f"Column {name!r} has a graph, so it is a region. Give it no other kind.")
+        for name in self.quasi:
+            found = self.kind(name)
+            if found is not None and found.name == "region" and name not in self.graphs:
+                raise PlanError(
+                    f"Column {name!r} is declared a region but has no graph. Give its edges, or declare it "
+                    "a label."
+                )
         for name, tree in self.hierarchies.items():
             if not isinstance(tree, Hierarchy | Builder):
                 raise PlanError(
@@ -181,6 +196,8 @@ class Plan:
         """The declared kind of a quasi-identifier, or None where it is to be guessed."""
         if column in self.kinds:
             return Kind.parse(self.kinds[column], column=column)
+        if column in self.graphs:
+            return Kind("region")
         return Kind("tree") if column in self.hierarchies else None
 
     def weight(self, column: str) -> float:
@@ -213,6 +230,7 @@ class Plan:
             name: tree.text if isinstance(tree, Builder) else tree.fingerprint
             for name, tree in self.hierarchies.items()
         }
+        plain["graphs"] = {name: graph.fingerprint for name, graph in self.graphs.items()}
         plain["method"] = method
         # a declared kind may hold what its name alone does not: a date's format, a place's columns
         plain["kinds"] = {name: self.kinds.get(name, kind) for name, kind in kinds.items()}

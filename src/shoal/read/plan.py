@@ -14,8 +14,10 @@ from pathlib import Path
 import yaml
 
 from shoal.errors import PlanError, choices
+from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
+from shoal.read.graph import read_graph
 from shoal.read.hierarchy import (
     is_builder,
     parse_builder,
@@ -52,6 +54,8 @@ def read_plan(path: str | Path) -> dict[str, object]:
     if "hierarchies" in words:
         quasi = words.get("quasi")
         words["hierarchies"] = _hierarchies(words["hierarchies"], path.parent, quasi)
+    if "graphs" in words:
+        words["graphs"] = _graphs(words["graphs"], path.parent)
     return words
 
 
@@ -139,6 +143,22 @@ def _hierarchies(given: object, folder: Path, quasi: object) -> dict[str, Tree]:
     return trees
 
 
+def _graphs(given: object, folder: Path) -> dict[str, Graph]:
+    assert isinstance(given, dict), "graphs are a mapping"
+    graphs: dict[str, Graph] = {}
+    for column, node in given.items():
+        files = plain(node)
+        named = {"edges": files} if isinstance(files, str) else files
+        if not isinstance(named, dict) or not all(
+            isinstance(file, str) and file for file in named.values()
+        ):
+            raise PlanError(
+                f"The graph of column {column!r} must be a file of edges, or name files of edges and nodes."
+            )
+        graphs[column] = read_graph({word: folder / str(file) for word, file in named.items()})
+    return graphs
+
+
 def _wrong(name: str, node: yaml.Node, wanted: str) -> PlanError:
     return PlanError(f"The plan's key {name!r}, in line {node.start_mark.line + 1}, must be {wanted}.")
 
@@ -151,6 +171,7 @@ READERS: dict[str, Callable[[str, yaml.Node], object]] = {
     "missing": _list,
     "kinds": _texts,
     "hierarchies": _trees,
+    "graphs": _mapping,
     "weights": _numbers,
     "options": _options,
     "k": _integer,
