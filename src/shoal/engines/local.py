@@ -62,10 +62,11 @@ def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
 
 
 def group(method: str, coded: Coded, task: Task) -> Grouping:
-    """Run a method; improve what it found where asked or where the method always is."""
+    """Run a method; improve what it found where asked, or where the method always is unless `search=no`."""
     grouping: Grouping = load(method).group(coded, task)
     its = facts(method)
-    if its.objective == "loss" and (task.improve or its.improves):
+    always = its.improves and bool(task.options.get("search", True))
+    if its.objective == "loss" and (task.improve or always):
         return improve(coded, grouping, task)
     return grouping
 

@@ -16,6 +16,7 @@ __all__ = ["METHODS", "check_fit", "facts", "fill_options", "load"]
 METHODS = (
     "crowd",
     "fold",
+    "forest",
     "intervals",
     "k-member",
     "mondrian",

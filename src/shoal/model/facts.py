@@ -30,7 +30,8 @@ class Option:
 class Facts:
     """A method in words and limits; what it cannot take is compared with the plan in one place.
 
-    `improves` says that improvement always follows the method, not only when asked for.
+    `improves` says that improvement always follows the method, not only when asked for; such a method
+    has an option `search` that switches it off.
     """
 
     title: str
