@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shoal.bound import largest_group, loss
+from shoal.bound import largest_group, loss, squares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
@@ -14,6 +14,7 @@ __all__ = ["again", "prove", "value_of"]
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "largest": largest_group.largest_group,
     "loss": loss.total_loss,
+    "squares": squares.sum_of_squares,
 }
 _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
     "largest": largest_group.prove,

@@ -19,6 +19,7 @@ METHODS = (
     "forest",
     "intervals",
     "k-member",
+    "mdav",
     "mondrian",
     "rectangles",
     "regions",

@@ -103,6 +103,16 @@ class Coded:
         return int(self.count.sum())
 
     @property
+    def owner(self) -> NDArray[np.int64]:
+        """The column of each axis."""
+        return np.repeat(np.arange(len(self.columns)), [len(column.axes) for column in self.columns])
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weight of each column."""
+        return np.array([column.weight for column in self.columns], dtype=np.float64)
+
+    @property
     def weight(self) -> float:
         """The sum of the columns' weights: what one wholly suppressed record loses."""
         return float(sum(column.weight for column in self.columns))
