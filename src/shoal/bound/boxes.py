@@ -43,9 +43,9 @@ def boxes_below(coded: Coded, k: int, cap: float, room: int) -> Boxes | None:
     cube = build_cube(swept.code, swept.held, shape, coded.metric, k, cap, room)
     if not cube.whole:
         return None
-    base, floor = cell_floors(swept, cube, k)
-    closed = Cube(cube.entry, cube.start, base, np.zeros_like(cube.open_sets), True)
-    return Boxes(swept, closed, floor, cap)
+    # a group in a window of several labels need not hold all of them: two is all that can be charged
+    charged = Cube(cube.entry, cube.start, cube.cost, np.zeros_like(cube.open_sets), True)
+    return Boxes(swept, charged, cell_floors(swept, charged, k), cap)
 
 
 def most_boxes(coded: Coded, k: int, cap: float, room: int) -> Boxes:

@@ -61,14 +61,19 @@ FACTS = Facts(
     improves=True,
 )
 
-BLOCK = 400_000
-"""Distinct rows that are grouped together; larger tables are cut into blocks first."""
-ROOM = 60_000_000
-"""Entries a cube may have: 240 MB."""
+WHOLE, BLOCK = 40_000, 10_000
+"""Distinct rows that are grouped together; larger tables are cut into blocks of so many and up."""
+HUGE, SMALLER_BLOCK = 4_000_000, 2_500
+"""Tables from so many distinct rows on are cut into smaller blocks where the effort is quick."""
+ROOM, ROOM_PER_ROW = 20_000_000, 150
+"""Entries a cube may have, at all and per row; where it has more, rows are cut into smaller parts."""
+PARTS, SMALL = 4, 2_000
+"""How many parts, and the distinct rows from which on they are cut down to groups."""
 FIRST_CAP = 1.0 / 64
 """Boxes of the first stage cost at most this share of everything; each further stage doubles it."""
 PRICES = (0.0, 0.5)
-"""How much of a row's cheapest box is taken off the key of a window that holds it; the best is kept."""
+"""How much of a row's cheapest box is taken off the key of a window that holds it; the best is kept.
+Blocks of large tables are grouped once, by the first."""
 
 Rows = NDArray[np.int64]
 Labels = NDArray[np.int32]
@@ -78,30 +83,29 @@ def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
     if coded.total < task.k:
         raise TooFewRows(rows=coded.total, k=task.k)
-    blocks = _blocks(coded, task.k)
-    tries = [(rows, price) for rows in blocks for price in PRICES]
+    blocks = _blocks(coded, task)
+    prices = PRICES if len(blocks) == 1 else PRICES[:1]
+    tries = [(rows, price) for rows in blocks for price in prices]
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
         found = list(pool.map(lambda one: _crowds(coded, one[0], task.k, one[1]), tries))
     label = np.full(coded.distinct, -1, dtype=np.int32)
     groups = 0
     for at, rows in enumerate(blocks):
-        its = found[at * len(PRICES) : (at + 1) * len(PRICES)]
+        its = found[at * len(prices) : (at + 1) * len(prices)]
         its_label, its_groups, _ = min(its, key=lambda one: one[2])  # the first wins a tie
         label[rows] = np.where(its_label >= 0, its_label + groups, -1)
         groups += its_groups
     return Grouping.of_labels(label, coded.count)
 
 
-def _blocks(coded: Coded, k: int) -> list[Rows]:
+def _blocks(coded: Coded, task: Task) -> list[Rows]:
     """Distinct rows of each block, each with at least k records."""
     rows = np.flatnonzero(coded.count > 0)
-    if rows.size <= BLOCK:
+    if rows.size <= WHOLE:
         return [rows]
-    share = coded.total / rows.size
-    part = cut_apart(coded.codes, coded.count, coded.metric, max(k, int(BLOCK / 2 * share)))
-    order = np.argsort(part, kind="stable")
-    cuts = np.searchsorted(part[order], np.arange(part.max() + 2))
-    return [order[start:end] for start, end in pairwise(cuts)]
+    size = SMALLER_BLOCK if rows.size >= HUGE and task.effort.level == "quick" else BLOCK
+    records = max(task.k, int(size * coded.total / rows.size))
+    return [rows[part] for part in _parts(coded.codes[rows], coded.count[rows], coded.metric, records)]
 
 
 def _crowds(coded: Coded, rows: Rows, k: int, price: float) -> tuple[Labels, int, float]:
@@ -112,31 +116,46 @@ def _crowds(coded: Coded, rows: Rows, k: int, price: float) -> tuple[Labels, int
     """
     codes, count, metric = coded.codes[rows], coded.count[rows], coded.metric
     label = np.full(rows.size, -1, dtype=np.int32)
-    free = np.arange(rows.size)
     groups = 0
-    cap = coded.weight * FIRST_CAP
-    while count[free].sum() >= k:
+    todo = [(np.arange(rows.size), coded.weight * FIRST_CAP)]
+    while todo:
+        free, cap = todo.pop()
+        if count[free].sum() < k:
+            continue
         if cap >= coded.weight:
             cap = np.inf
         its_codes, its_count = codes[free], count[free]
         shape = shape_of(its_codes, its_count, metric)
         swept = sweep_rows(its_codes, its_count, metric, shape)
-        cube = build_cube(swept.code, swept.held, shape, metric, k, cap, ROOM)
+        room = max(ROOM, ROOM_PER_ROW * free.size)
+        cube = build_cube(swept.code, swept.held, shape, metric, k, cap, room)
+        if not cube.whole and free.size > SMALL:
+            parts = _parts(its_codes, its_count, metric, max(k, int(its_count.sum()) // PARTS))
+            if len(parts) > 1:
+                todo += [(free[part], cap) for part in reversed(parts)]
+                continue
         if cube.whole:
             off = price * np.minimum(cheapest_windows(swept, cube, k), cap)
             found, new = take_crowds(swept, cube, k, off, cube.entry, (1.0 - price) * cap)
             its_label = np.empty_like(found)
             its_label[swept.row] = found
-        else:  # too many boxes: cut what is left
+        else:
             its_label = cut_apart(its_codes, its_count, metric, k)
             new = int(its_label.max()) + 1
         taken = its_label >= 0
         label[free[taken]] = its_label[taken] + groups
         groups += new
-        free = free[~taken]
-        cap *= 2.0
+        todo.append((free[~taken], cap * 2.0))
     insert_left(codes, count, metric, label, groups, 0, coded.weight)
     return label, groups, _loss(codes, count, metric, label, groups)
+
+
+def _parts(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Metric, records: int) -> list[Rows]:
+    """Rows of each part after cuts that leave at least `records` in every one."""
+    part = cut_apart(codes, count, metric, records)
+    order = np.argsort(part, kind="stable")
+    cuts = np.searchsorted(part[order], np.arange(part.max() + 2))
+    return [order[start:end] for start, end in pairwise(cuts)]
 
 
 def _loss(

@@ -43,8 +43,8 @@ class Shape(NamedTuple):
 class Cube(NamedTuple):
     """Cells: `entry[start[c] : start[c + 1]]` are rows in sweep order, `cost[c]` what the cell gives up.
 
-    `cost` leaves out the sweep and the open SET axes; bit q of `open_sets[c]` says that dimension q is a
-    SET of which the cell holds more than one member: a window's own members decide what it costs.
+    `cost` leaves out the sweep; bit q of `open_sets[c]` says that dimension q is a SET of which the cell
+    holds more than one member. Its windows' own members decide what they cost; `cost` charges two.
     `whole` is False where the room ran out and cells are missing.
     """
 
@@ -174,8 +174,8 @@ def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, roo
         if good:
             is_open = False
             if form == SET:
-                price = 0.0
                 is_open = members[v] > 1
+                price = metric.data[metric.offset[axis]] if is_open else 0.0
             else:
                 price = span(metric, axis, low[v], high[v])
             if price <= room:
@@ -230,12 +230,14 @@ def _is_closed(code, rows, begin, stop, shape, sheet, depth):
 
 
 @njit(cache=True, nogil=True)
-def _tight_cost(code, rows, begin, stop, shape, metric):
-    """What rows give up on the dimensions that are not SETs."""
+def _tight_cost(code, rows, begin, stop, shape, metric, mask):
+    """What rows give up on all dimensions; two members where a SET is open."""
     total = 0.0
     for q in range(shape.axis.size):
         axis = shape.axis[q]
         if metric.form[axis] == SET:
+            if (mask >> q) & 1:
+                total += metric.data[metric.offset[axis]]
             continue
         low = code[q, rows[begin]]
         high = low
@@ -251,7 +253,7 @@ def _tight_cost(code, rows, begin, stop, shape, metric):
 
 @njit(cache=True, nogil=True)
 def build_cube(code, count, shape, metric, k, cap, room):
-    """The closed cells of at least k records that cost at most `cap` outside sweep and SET axes.
+    """The closed cells of at least k records that cost at most `cap` outside the sweep.
 
     `code[q]` holds the codes of dimension q, rows in sweep order, every count positive. Stops once the
     cells would hold more than `room` entries, or where more than WORK * room rows were looked at. The
@@ -353,7 +355,7 @@ def build_cube(code, count, shape, metric, k, cap, room):
             whole = False
             break
         if has_line:  # later dimensions may have drawn the lines in
-            now = _tight_cost(code, buffer[dims], s, e, shape, metric)
+            now = _tight_cost(code, buffer[dims], s, e, shape, metric, mask)
         if e - s == m:
             root = True
         if filled + e - s > entry.size:
@@ -385,7 +387,7 @@ def build_cube(code, count, shape, metric, k, cap, room):
         for i in range(m):
             entry[filled + i] = i
         filled += m
-        cost[cells] = _tight_cost(code, buffer[0], 0, m, shape, metric)
+        cost[cells] = _tight_cost(code, buffer[0], 0, m, shape, metric, mask)
         open_sets[cells] = mask
         cells += 1
         start[cells] = filled

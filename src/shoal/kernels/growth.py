@@ -12,18 +12,10 @@ __all__ = ["cell_floors", "grow_shares"]
 
 @njit(cache=True, nogil=True)
 def cell_floors(swept, cube, k):
-    """Per cell the least its windows of at least k records can cost.
-
-    An open SET holds two members or more; windows may hold more of them, never fewer.
-    """
+    """Per cell the least its windows of at least k records can cost."""
     cells = cube.cost.size
     floor = np.empty(cells)
-    base = np.empty(cells)
     for c in range(cells):
-        base[c] = cube.cost[c]
-        for q in range(swept.set_start.size):
-            if (cube.open_sets[c] >> q) & 1:
-                base[c] += swept.step[q]
         begin, stop = cube.start[c], cube.start[c + 1]
         least = np.inf
         first = begin
@@ -36,8 +28,8 @@ def cell_floors(swept, cube, k):
                 first += 1
             if records >= k:
                 least = min(least, reach(swept, cube.entry[first], i))
-        floor[c] = base[c] + least
-    return base, floor
+        floor[c] = cube.cost[c] + least
+    return floor
 
 
 @njit(cache=True, nogil=True, inline="always")

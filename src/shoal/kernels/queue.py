@@ -121,7 +121,7 @@ def _part(swept, mask, i):
 
 @njit(cache=True, nogil=True)
 def _first_members(swept, mask):
-    """What the first members of the open SETs must not be charged for."""
+    """One step of every open SET: the first member is free."""
     free = 0.0
     for q in range(swept.set_start.size):
         if (mask >> q) & 1:
@@ -140,7 +140,7 @@ def cheapest_windows(swept, cube, k):
     for c in range(cube.cost.size):
         begin, stop = cube.start[c], cube.start[c + 1]
         mask = cube.open_sets[c]
-        base = cube.cost[c] - _first_members(swept, mask)
+        base = cube.cost[c] - 2.0 * _first_members(swept, mask)  # then members are counted
         windows = 0
         records = 0
         extra = 0.0
@@ -275,7 +275,7 @@ def _visit(swept, cube, c, entry, length, k, price, label, groups, limit):
     """Drop taken rows from a cell, take its windows below `limit`, and find its next key."""
     begin = cube.start[c]
     mask = cube.open_sets[c]
-    base = cube.cost[c] - _first_members(swept, mask)
+    base = cube.cost[c] - 2.0 * _first_members(swept, mask)  # then members are counted
     best = np.inf
     write = begin
     first = begin
