@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shoal.bound import largest_group, loss, squares
+from shoal.bound import half_perimeter, largest_group, loss, squares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
@@ -12,11 +12,13 @@ from shoal.model.task import Task
 __all__ = ["again", "prove", "value_of"]
 
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
+    "half-perimeter": half_perimeter.largest_half_perimeter,
     "largest": largest_group.largest_group,
     "loss": loss.total_loss,
     "squares": squares.sum_of_squares,
 }
 _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
+    "half-perimeter": half_perimeter.prove,
     "largest": largest_group.prove,
     "loss": loss.prove,
 }

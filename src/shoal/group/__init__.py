@@ -21,6 +21,7 @@ METHODS = (
     "k-member",
     "mdav",
     "mondrian",
+    "nng",
     "rectangles",
     "regions",
     "scheme",
