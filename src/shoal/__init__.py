@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shoal.run import (
         Release,
         anonymize,
+        check_map,
         check_plot,
         check_table,
         check_target,
@@ -60,6 +61,7 @@ _HOMES = {
     "anonymize": "run",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
+    "check_map": "run",
     "check_plot": "run",
     "check_table": "run",
     "check_target": "run",
@@ -99,6 +101,7 @@ __all__ = [
     "anonymize",
     "bins",
     "calendar",
+    "check_map",
     "check_plot",
     "check_table",
     "check_target",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Release",
     "anonymize",
+    "check_map",
     "check_plot",
     "check_table",
     "check_target",
@@ -97,6 +98,15 @@ class Release:
             inputs=inputs,
         )
         return files
+
+    def draw_map(self, path: str | os.PathLike[str]) -> Path:
+        """Draw the release to an HTML page or a PNG picture: published rectangles, or regions by group.
+
+        Nothing is drawn unless the verdict has passed, and no point of a person is in it.
+        """
+        at = engines.load(self.plan.engine)
+        drawn: Path = at.draw_map(self._published, self.plan, self.verdict, path)
+        return drawn
 
     def in_words(self) -> tuple[str, ...]:
         """The release in a few sentences, without any cell."""
@@ -317,6 +327,11 @@ def _try(
         seconds=seconds,
         note="" if verdict.has_passed else " ".join(verdict.reasons),
     )
+
+
+def check_map(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Whether a map can be drawn to `path`; asked before a long run."""
+    engines.load("local").check_map(path, inputs=inputs)
 
 
 def check_plot(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:

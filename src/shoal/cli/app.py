@@ -75,6 +75,7 @@ def anonymize(
     threads: o.Threads = None,
     style: o.Style = None,
     cells: o.Cells = None,
+    map_to: o.Map = None,
     as_json: o.Json = False,
 ) -> None:
     """Make a table k-anonymous and write it with a certificate.
@@ -87,10 +88,14 @@ def anonymize(
     given = context.params
     inputs = files_named(given)
     shoal.check_target(output, inputs=inputs)
+    if map_to is not None:
+        shoal.check_map(map_to, inputs=[*inputs, output])
     with shown() as progress:
         table = _read(given)
         words = plan_words(given, table.frame.columns)
         release = shoal.anonymize(table.frame, progress=progress, **words)
+        if map_to is not None:
+            release.draw_map(map_to)
         files = release.write(output, delimiter=table.delimiter or ",", inputs=inputs)
     if as_json:
         from shoal.cli.screen import print_json

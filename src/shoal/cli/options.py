@@ -78,6 +78,15 @@ Graph = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
+Map = Annotated[
+    Path | None,
+    typer.Option(
+        "--map",
+        metavar="FILE",
+        help="Draw the release to an .html page or a .png picture: rectangles or regions.",
+        rich_help_panel=TABLE,
+    ),
+]
 Weight = Annotated[
     list[str] | None,
     typer.Option(

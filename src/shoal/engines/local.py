@@ -16,7 +16,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Progress, Task, quota
-from shoal.publish import check_plot, check_target
+from shoal.publish import check_map, check_plot, check_target, draw_map
 from shoal.publish import draw_comparison as draw
 from shoal.publish import write_release as publish
 from shoal.recode import recode
@@ -25,9 +25,11 @@ __all__ = [
     "METHODS",
     "bound",
     "check",
+    "check_map",
     "check_plot",
     "check_target",
     "draw",
+    "draw_map",
     "encode",
     "facts",
     "group",

@@ -35,6 +35,8 @@ Example:
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -143,11 +145,11 @@ def _check_light(name: str, task: Task, records: int, parts: int, total: int) ->
             "records. Lower k, or add the borders that the graph lacks."
         )
     if records > task.withhold:
+        share = math.ceil(10_000 * records / total) / 10_000
         raise DataError(
-            f"Column {name!r}: {parts} parts of the graph that hang together hold fewer than k = {task.k} "
-            f"records, {records} of {total} in all, and can only be withheld; the plan allows "
-            f"{task.withhold}. Raise withhold to {records / total:.2g} or more, lower k, or add borders "
-            "that the graph lacks."
+            f"Column {name!r}: {parts} of the graph's connected parts (missing cells are one) hold fewer "
+            f"than k = {task.k} records, {records} of {total} in all, and can only be withheld; the plan "
+            f"allows {task.withhold}. Raise withhold to {share:g}, lower k, or add borders to the graph."
         )
 
 
