@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shoal.model.graph import Graph
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
+    from shoal.model.rule import Rule
     from shoal.model.verdict import Finding, Verdict
     from shoal.read.graph import read_graph
     from shoal.read.guess import guess_plan
@@ -54,6 +55,7 @@ _HOMES = {
     "Plan": "model.plan",
     "PlanError": "errors",
     "Release": "run",
+    "Rule": "model.rule",
     "ShoalError": "errors",
     "TableRead": "read.table",
     "TooFewRows": "errors",
@@ -94,6 +96,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "Release",
+    "Rule",
     "ShoalError",
     "TableRead",
     "TooFewRows",

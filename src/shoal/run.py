@@ -166,7 +166,7 @@ def anonymize(
         progress("recoding", 0.0)
         table, groups = at.recode(original, coded, grouping, plan)
         progress("checking", 0.0)
-        verdict = at.check(table, plan, coded.columns, withheld=grouping.withheld)
+        verdict = _judge(at, plan, original, coded, grouping, table, groups)
         progress("proving a bound", 0.0)
         objective = grouping.objective or at.facts(method).objective
         proof = at.bound(objective, coded, task, grouping.proof)
@@ -185,6 +185,26 @@ def anonymize(
         _published=table,
         _receipt=receipt,
     )
+
+
+def _judge(
+    at: ModuleType,
+    plan: Plan,
+    original: pl.DataFrame,
+    coded: Coded,
+    grouping: Grouping,
+    table: pl.DataFrame,
+    groups: Groups,
+) -> Verdict:
+    """The stranger's verdict; who a row belongs to is told beside the table, which never says it."""
+    trees = coded.held.trees if coded.held is not None else {}
+    units = None
+    if plan.unit is not None and groups.source is not None:
+        units = original[plan.unit].gather(groups.source)
+    verdict: Verdict = at.check(
+        table, plan, coded.columns, withheld=grouping.withheld, units=units, trees=trees
+    )
+    return verdict
 
 
 def _certify(
@@ -227,10 +247,12 @@ def _certify(
         bound_name=proof.name if proof else None,
         bound_parameters=dict(proof.parameters) if proof else {},
         ratio=ratio_of(value, bound),
-        factor=grouping.factor or facts.factor(plan.k, len(plan.quasi)),
+        # a factor is proved against the best release without rules
+        factor=None if coded.held is not None else grouping.factor or facts.factor(plan.k, len(plan.quasi)),
         loss=loss,
         loss_percent=100 * loss / everything if verdict.loss_percent is None else verdict.loss_percent,
         columns=verdict.columns,
+        rules=verdict.rules,
         plan=plan.as_run(
             method=method, kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns}
         ),
@@ -239,6 +261,8 @@ def _certify(
 
 def _repeats(original: pl.DataFrame, plan: Plan) -> Iterator[Repeats]:
     for name in plan.identifier:
+        if name == plan.unit:  # then k counts persons
+            continue
         sizes = original[name].drop_nulls().value_counts(name="\0rows")["\0rows"]
         often = sizes.filter(sizes > 1)
         if len(often):
@@ -305,8 +329,8 @@ def _try(
     except ShoalError as error:
         return Trial(plan.method, plan.k, objective, note=str(error))
     objective = grouping.objective or objective
-    table, _ = at.recode(original, coded, grouping, plan)
-    verdict = at.check(table, plan, coded.columns, withheld=grouping.withheld)
+    table, groups = at.recode(original, coded, grouping, plan)
+    verdict = _judge(at, plan, original, coded, grouping, table, groups)
     # the bound without the method's own part is the same for all methods of an objective
     if (objective, plan.k) not in proofs:
         proofs[objective, plan.k] = at.bound(objective, coded, task, None)

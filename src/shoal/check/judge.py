@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,11 @@ from shoal.check.loss import (
 )
 from shoal.check.risk import risk_of
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
+from shoal.check.rules import broken, rulings_of, unit_ruling
 from shoal.model.column import Column
+from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
-from shoal.model.verdict import ColumnLoss, Verdict
+from shoal.model.verdict import ColumnLoss, Ruling, Verdict
 
 __all__ = ["judge", "verdict_of"]
 
@@ -37,11 +39,14 @@ def judge(
     *,
     withheld: int,
     judge_k: bool = True,
+    units: pl.Series | None = None,
+    trees: Mapping[str, Hierarchy] | None = None,
 ) -> Verdict:
     """Judge a finished table by its published quasi-identifier cells.
 
     Every column that the plan does not call sensitive, kept or count is taken for a quasi-identifier, so
-    that nothing can slip into the release unseen. Without `judge_k` everything but k is judged.
+    that nothing can slip into the release unseen. Without `judge_k` everything but k is judged. `units`
+    says who each published row belongs to, which the table itself never does; `trees` are those of rules.
     """
     others = {*plan.sensitive, *plan.keep, plan.count}
     quasi = [name for name in table.columns if name not in others]
@@ -56,6 +61,14 @@ def judge(
         reasons += too_small(classes, plan.k)
     if classes.total == 0:
         reasons += ("The table holds no records.",)
+    ruled = [rule for rule in plan.rules_read if rule.column in table.columns]
+    rulings = rulings_of(table, classes, ruled, trees or {})
+    if plan.unit is not None and judge_k:
+        if units is None:
+            reasons += ("Nobody said whom the published rows belong to, so persons cannot be counted.",)
+        else:
+            rulings += (unit_ruling(units, classes, plan.k),)
+    reasons += broken(rulings, classes)
     measured, losses, entropy = _losses(table, plan, rulers, classes, withheld=withheld)
     return verdict_of(
         table,
@@ -66,6 +79,7 @@ def judge(
         losses=losses,
         entropy=entropy,
         reasons=reasons + measured,
+        rules=rulings,
     )
 
 
@@ -79,6 +93,7 @@ def verdict_of(
     losses: tuple[ColumnLoss, ...],
     entropy: float | None,
     reasons: tuple[str, ...],
+    rules: tuple[Ruling, ...] = (),
 ) -> Verdict:
     """Everything that follows from the classes, with the losses and reasons found elsewhere."""
     sizes = classes.sizes
@@ -101,13 +116,15 @@ def verdict_of(
         sensitive=tuple(measure(table[name], classes) for name in sensitive),
         risk=risk_of(sizes),
         reasons=reasons,
+        rules=rules,
     )
 
 
 def _wrong_columns(table: pl.DataFrame, plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
     named = [*wanted, *plan.sensitive, *plan.keep, *((plan.count,) if plan.count is not None else ())]
     absent = [repr(name) for name in named if name not in table.columns]
-    present = [repr(name) for name in plan.identifier if name in table.columns]
+    hidden = dict.fromkeys((*plan.identifier, *((plan.unit,) if plan.unit is not None else ())))
+    present = [repr(name) for name in hidden if name in table.columns]
     reasons: tuple[str, ...] = ()
     if absent:
         reasons += (f"The table lacks the column {', '.join(absent)}.",)

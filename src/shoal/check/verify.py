@@ -15,10 +15,12 @@ from shoal.check.kanonymity import Classes, classes_of, records_of
 from shoal.check.linkage import edges_of, nodes_of, shared_codes, unmatched
 from shoal.check.loss import Cells, by_axis, loss_of_column, published_names, read_column, total_of
 from shoal.check.ruler import NODES, PLACES, RANGES, SETS, STARS, Ruler, place_ruler, ruler_of
-from shoal.errors import DataError
+from shoal.check.rules import rule_on
+from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate, ratio_of
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.rule import Rule
 from shoal.model.verdict import ColumnLoss, Finding
 
 __all__ = ["verify_original", "verify_release"]
@@ -50,6 +52,8 @@ class _Claims:
     cells: str
     style: str
     k: int
+    rules: tuple[Rule, ...]
+    unit: str | None
 
     @classmethod
     def of(cls, certificate: Certificate) -> _Claims:
@@ -67,8 +71,10 @@ class _Claims:
                 cells=plan["cells"],
                 style=plan["style"],
                 k=plan["k"],
+                rules=tuple(Rule.parse(text) for text in plan.get("rules", ())),
+                unit=plan.get("unit"),
             )
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, PlanError):
             raise DataError("The certificate's plan is not complete; it cannot be verified.") from None
 
 
@@ -102,6 +108,7 @@ def verify_release(
     quasi = [name for name in table.columns if name not in not_quasi]
     classes = classes_of(table, quasi, records_of(table, claims.count))
     findings += _class_findings(certificate, claims, classes)
+    findings += _rule_findings(table, certificate, claims, classes, hierarchies or {})
     findings += _loss_findings(table, certificate, claims, rulers, classes)
     findings += _value_findings(certificate, classes)
     return findings
@@ -217,6 +224,38 @@ def _class_findings(certificate: Certificate, claims: _Claims, classes: Classes)
         f"{certificate.published} published and {certificate.withheld} withheld records "
         f"{'are' if adds_up else 'are not'} the {certificate.records} of the table.",
     )
+
+
+def _rule_findings(
+    table: pl.DataFrame,
+    certificate: Certificate,
+    claims: _Claims,
+    classes: Classes,
+    trees: Mapping[str, Hierarchy],
+) -> Iterator[Finding]:
+    """Every rule of the plan, measured again; persons cannot be counted, since nobody publishes them."""
+    said = {ruling.rule: ruling.measured for ruling in certificate.rules}
+    for rule in claims.rules:
+        claim = f"rule {rule.text}"
+        tree = trees.get(rule.column)
+        if rule.column not in claims.others:
+            yield Finding(claim, False, "The plan does not publish the column of this rule.")
+        elif rule.distance == "hierarchy" and tree is None:
+            yield Finding(claim, None, "Not recomputable without the column's hierarchy, the one used.")
+        elif rule.text not in said:
+            yield Finding(claim, False, "The certificate says nothing of this rule.")
+        else:
+            found = rule_on(table[rule.column], classes, rule, tree)
+            same = _close(said[rule.text], found.measured)
+            detail = (
+                f"The certificate says {said[rule.text]:.6g}; the worst class has {found.measured:.6g}."
+            )
+            if not found.holds:
+                detail += f" The rule fails in {found.failing} of {classes.sizes.size} classes."
+            yield Finding(claim, found.holds and same, detail)
+    if claims.unit is not None:
+        detail = "Not recomputable from a release: the column that says who is who is never published."
+        yield Finding(f"k of {claims.unit}", None, detail)
 
 
 def _loss_findings(

@@ -46,6 +46,23 @@ Count = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="A row stands for that many records.", rich_help_panel=ROLES),
 ]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Who a row belongs to: k counts its distinct values, not rows. Never published.",
+        rich_help_panel=ROLES,
+    ),
+]
+Rule = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RULE",
+        help='On a sensitive column: "x: 3-diverse", "x: entropy 3-diverse", "x: (2, 3)-diverse", '
+        '"x: 0.2-close", "x: at most 50%". Repeatable.',
+        rich_help_panel=ROLES,
+    ),
+]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

@@ -51,6 +51,8 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
         f"(k = {about.k}). Method {escape(about.method)}, seed {about.seed}."
     )
     console.print(f"[bold]{escape(about.in_words())}[/]")
+    for ruling in about.rules:
+        console.print(f"{escape(ruling.rule)}: holds; the worst class measures {ruling.measured:.4g}.")
     if any(column.loss is not None for column in about.columns):
         console.print()
         _losses(console, about.columns)

@@ -16,6 +16,7 @@ BY_COLUMN = ("kinds", "hierarchies", "weights")
 PLAIN = (
     "k",
     "count",
+    "unit",
     "loss",
     "method",
     "style",
@@ -104,6 +105,8 @@ def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, An
     """The keywords of a plan: the plan file's, with what was typed laid over it, column by column."""
     words: dict[str, Any] = dict(shoal.read_plan(given["plan"])) if given.get("plan") else {}
     _lay_roles(words, given, columns)
+    if given.get("rule"):
+        words["rules"] = tuple(given["rule"])
     kinds = pairs_of(given.get("kind"), columns, option="--kind")
     trees = _trees(given, columns, words, kinds)
     weights = _weights(given, columns)
@@ -114,7 +117,8 @@ def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, An
         ("graphs", graphs),
         ("weights", weights),
     ):
-        kept = {c: value for c, value in words.get(name, {}).items() if c in words.get("quasi", ())}
+        wanted = _with_trees(words) if name == "hierarchies" else words.get("quasi", ())
+        kept = {c: value for c, value in words.get(name, {}).items() if c in wanted}
         words[name] = kept | laid
     for column in trees:  # what was typed last settles what a column is
         if column not in kinds and not str(words["kinds"].get(column, "tree")).startswith("tree"):
@@ -152,12 +156,18 @@ def trees_for(certificate: Path, texts: Sequence[str]) -> dict[str, Any]:
     return _trees({"hierarchies": texts}, wanted, {"quasi": wanted}, {})
 
 
+def _with_trees(words: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns that may have a hierarchy: quasi-identifiers, and those a rule measures by one."""
+    ruled = [shoal.Rule.parse(text) for text in words.get("rules", ())]
+    return (*words.get("quasi", ()), *(rule.column for rule in ruled if rule.distance == "hierarchy"))
+
+
 def _trees(
     given: Mapping[str, Any], columns: Sequence[str], words: Mapping[str, Any], kinds: Mapping[str, str]
 ) -> dict[str, Any]:
     trees: dict[str, Any] = {}
     declared = {**words.get("kinds", {}), **kinds}
-    wanted = [name for name in words.get("quasi", ()) if declared.get(name, "tree") in {"tree", "region"}]
+    wanted = [name for name in _with_trees(words) if declared.get(name, "tree") in {"tree", "region"}]
     files: list[str] = []
     for text in given.get("hierarchies") or ():
         if Path(text).is_dir():

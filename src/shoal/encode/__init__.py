@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode import label, number, place, region, tree
+from shoal.encode import label, number, place, region, rule, tree
 from shoal.encode.space import space_of
 from shoal.errors import DataError, TooFewRows
-from shoal.model.coded import Coded, pack
+from shoal.model.coded import Coded, Held, pack
 from shoal.model.column import Column
 from shoal.model.guess import guess_kind
 from shoal.model.plan import Kind, Plan
@@ -43,7 +43,7 @@ def encode(frame: pl.DataFrame, plan: Plan, *, matrix: Any = None) -> Coded:
     count = np.rint(np.bincount(row, weights=records, minlength=len(distinct))).astype(np.int64)
     metric = pack(axes)
     counted = _counted(columns, distinct, count)
-    return Coded(
+    coded = Coded(
         codes=distinct,
         count=count,
         row=row,
@@ -52,6 +52,37 @@ def encode(frame: pl.DataFrame, plan: Plan, *, matrix: Any = None) -> Coded:
         space=space_of(distinct, counted, metric, plan, row=row, matrix=matrix),
         records=records,
     )
+    return _with_rules(frame, plan, coded) if plan.rules or plan.unit is not None else coded
+
+
+def _with_rules(frame: pl.DataFrame, plan: Plan, plain: Coded) -> Coded:
+    """The same table, its distinct rows parted by what the rules look at."""
+    columns, values = rule.code_of_values(frame, plan)
+    unit = rule.code_of_unit(frame, plan)
+    keys, sizes = [plain.row, *values], [plain.distinct, *(column.size for column in columns)]
+    if unit is not None:
+        keys.append(unit[0])
+        sizes.append(unit[1])
+    lines, row = _distinct(keys, sizes)
+    count = np.rint(np.bincount(row, weights=plain.records, minlength=len(lines))).astype(np.int64)
+    held = Held(
+        plain=plain,
+        parent=np.ascontiguousarray(lines[:, 0]),
+        rules=plan.rules_read,
+        columns=columns,
+        value=np.ascontiguousarray(lines[:, 1 : 1 + len(columns)]),
+        unit=np.ascontiguousarray(lines[:, -1]) if unit is not None else None,
+        units=unit[1] if unit is not None else 0,
+    )
+    space = plain.space._replace(
+        codes=plain.space.codes[held.parent] if len(plain.space.codes) else plain.space.codes,
+        points=plain.space.points[held.parent] if len(plain.space.points) else plain.space.points,
+        matrix=plain.space.matrix[np.ix_(held.parent, held.parent)]
+        if len(plain.space.matrix)
+        else plain.space.matrix,
+    )
+    codes = plain.codes[held.parent]
+    return replace(plain, codes=codes, count=count, row=row, space=space, held=held)
 
 
 def _counted(columns: list[Column], codes: Codes, count: NDArray[np.int64]) -> tuple[Column, ...]:

@@ -12,8 +12,9 @@ from shoal.encode import encode
 from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
 from shoal.group.improve import improve
+from shoal.group.rules import enforce
 from shoal.model.coded import Coded
-from shoal.model.grouping import Grouping
+from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Progress, Task, quota
 from shoal.publish import check_map, check_plot, check_target, draw_map
@@ -64,13 +65,24 @@ def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
 
 
 def group(method: str, coded: Coded, task: Task) -> Grouping:
-    """Run a method; improve what it found where asked, or where the method always is unless `search=no`."""
-    grouping: Grouping = load(method).group(coded, task)
+    """Run a method, improve what it found where asked or where the method always is, enforce rules.
+
+    `search=no` switches off what a method always does. Rules come last: improvement does not know them.
+    """
+    grouping: Grouping = load(method).group(coded.plain, task)
     its = facts(method)
     always = its.improves and bool(task.options.get("search", True))
     if its.objective == "loss" and (task.improve or always):
-        return improve(coded, grouping, task)
+        grouping = improve(coded.plain, grouping, task)
+    if coded.held is not None:
+        task.progress("enforcing rules", 0.0)
+        grouping = enforce(coded, grouping, task, its)
     return grouping
+
+
+def bound(objective: str, coded: Coded, task: Task, found: Proof | None = None) -> Proof | None:
+    """The strongest bound; rules only make the best worse, so the bound without them holds."""
+    return prove(objective, coded.plain, task, found)
 
 
 @contextmanager
@@ -88,4 +100,3 @@ def threads(number: int) -> Iterator[None]:
 
 
 value = value_of
-bound = prove

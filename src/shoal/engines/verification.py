@@ -58,6 +58,7 @@ def verify(
         elif name in graphs:
             whole.setdefault(name, region_tree(graphs[name]))
     if original is None:
+        whole |= _built(table, certificate, trees)
         return findings + verify_release(table, certificate, digest=digest, hierarchies=whole)
     findings.append(_original(certificate, original, receipt))
     coded: Coded | None = None
@@ -68,11 +69,28 @@ def verify(
         findings.append(Finding("rows", None, f"Not recomputable: {error}"))
     except ShoalError as error:
         findings.append(Finding("rows", False, f"The original does not fit the plan. {error}"))
+    if coded is not None:
+        whole |= coded.held.trees if coded.held is not None else {}
+        coded = coded.plain
     findings += verify_release(table, certificate, digest=digest, hierarchies=whole, coded=coded)
     if coded is not None:
         findings += verify_original(table, certificate, original, coded)
         findings += _bound(certificate, coded, plan)
     return findings
+
+
+def _built(
+    table: pl.DataFrame, certificate: Certificate, trees: Mapping[str, Hierarchy | Builder]
+) -> dict[str, Hierarchy]:
+    """The trees that rules measure by, built from a release that holds all the original's values."""
+    sensitive: Any = certificate.plan.get("sensitive", ())
+    built = {}
+    for name, tree in trees.items():
+        whole = certificate.withheld == 0 and name in sensitive and name in table.columns
+        if isinstance(tree, Builder) and whole:
+            values = table[name].cast(pl.String).drop_nulls().unique()
+            built[name] = tree.build(values.filter(values != "").to_list(), column=name)
+    return built
 
 
 def _objective(certificate: Certificate) -> Finding:

@@ -63,6 +63,8 @@ def check_fit(name: str, plan: Plan, columns: tuple[Column, ...]) -> None:
         raise PlanError(f"Method {name!r} has no distance {plan.distance!r}. {choices(its.distances)}")
     if plan.withhold > 0 and not its.withholds:
         raise PlanError(f"Method {name!r} cannot withhold rows. Leave out withhold.")
+    if (plan.rules or plan.unit is not None) and its.obeys == "none":
+        raise PlanError(f"Method {name!r} takes neither rules nor a unit. Choose another method.")
     for column in columns:
         if column.kind not in its.takes:
             raise PlanError(

@@ -56,6 +56,7 @@ FACTS = Facts(
     takes=frozenset({"label"}),
     most_columns=1,
     withholds=False,
+    obeys="merge",
     styles=frozenset({"generalize"}),
     options={
         "order": Option(

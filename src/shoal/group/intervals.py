@@ -62,6 +62,7 @@ FACTS = Facts(
     takes=frozenset({"number", "date", "label"}),
     most_columns=1,
     withholds=False,
+    obeys="apart",
     styles=frozenset({"generalize", "means"}),
     options={"objective": Option(_read_objective, "largest", "what to make small: largest or loss")},
     factor=lambda k, columns: 1.0,

@@ -51,6 +51,7 @@ FACTS = Facts(
     takes=frozenset({"place"}),
     most_columns=1,
     withholds=False,
+    obeys="apart",
     styles=frozenset({"generalize"}),
     factor=lambda k, columns: 5.0,
 )

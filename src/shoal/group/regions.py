@@ -70,6 +70,7 @@ FACTS = Facts(
     takes=frozenset({"region"}),
     most_columns=1,
     styles=frozenset({"generalize"}),
+    obeys="none",  # a merger might not be connected
 )
 
 

@@ -73,6 +73,7 @@ FACTS = Facts(
     takes=frozenset({"label"}),
     most_columns=1,
     withholds=False,
+    obeys="merge",
     styles=frozenset({"generalize"}),
     options={"epsilon": Option(_read_epsilon, 0.1, "the accuracy, above 0 and at most 0.25")},
     factor=lambda k, columns: 2.5,

@@ -10,7 +10,7 @@ from typing import Any
 
 from shoal.errors import DataError
 from shoal.model.facts import OBJECTIVES
-from shoal.model.verdict import ColumnLoss
+from shoal.model.verdict import ColumnLoss, Ruling
 
 __all__ = ["VERSION", "Certificate", "ratio_of"]
 
@@ -35,7 +35,8 @@ class Certificate:
     """Column names and counts only, never a cell's value.
 
     `value`, `bound` and `ratio` are in the objective's own unit; `loss` is the total loss and
-    `loss_percent` the same as a share of everything there was to lose. `plan` is the plan as run.
+    `loss_percent` the same as a share of everything there was to lose. `plan` is the plan as run. `rules`
+    holds what each rule, and the unit, measures in the worst class.
     `release` and `original` are fingerprints, filled in on writing; `original` is salted, and the salt
     stays in the private receipt.
     """
@@ -63,6 +64,7 @@ class Certificate:
     loss_percent: float | None
     columns: tuple[ColumnLoss, ...]
     plan: Mapping[str, object]
+    rules: tuple[Ruling, ...] = ()
     more: Mapping[str, object] = field(default_factory=dict)
     release: str | None = None
     original: str | None = None
@@ -130,4 +132,5 @@ class Certificate:
     @classmethod
     def _of_plain(cls, raw: dict[str, Any]) -> Certificate:
         columns = tuple(ColumnLoss(**column) for column in raw.pop("columns"))
-        return cls(columns=columns, **raw)
+        rules = tuple(Ruling(**ruling) for ruling in raw.pop("rules", ()))
+        return cls(columns=columns, rules=rules, **raw)

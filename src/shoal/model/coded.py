@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.model.column import LINE, TREE, Axis, Column
+from shoal.model.hierarchy import Hierarchy
+from shoal.model.rule import Rule
 
-__all__ = ["SPACES", "Coded", "Metric", "Space", "pack"]
+__all__ = ["SPACES", "Coded", "Held", "Metric", "Ruled", "Space", "pack"]
 
 SPACES = ("span", "euclidean", "great-circle", "matrix")
 """The distances by name; the `kind` of a space is its place here."""
@@ -75,6 +77,43 @@ class Space(NamedTuple):
         return Metric(*self[4:])
 
 
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """A sensitive column as one way to measure sees it: by value, ordered, or by its hierarchy.
+
+    Codes are 0..size-1; those of an ordered column stand in its order, those of a hierarchy in the order
+    of the leaves, and missing comes last.
+    """
+
+    name: str
+    measure: str
+    size: int
+    tree: Hierarchy | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """What rules look at, beside the distinct rows of a table that has them.
+
+    `plain` is the same table by quasi-identifiers alone, which methods and bounds work on, and `parent`
+    the distinct row of `plain` behind each of ours. `value` has a line per distinct row and a code per
+    entry of `columns`; `unit` is who a row belongs to, below `units`, or None.
+    """
+
+    plain: Coded
+    parent: NDArray[np.int32]
+    rules: tuple[Rule, ...]
+    columns: tuple[Ruled, ...]
+    value: NDArray[np.int32]
+    unit: NDArray[np.int32] | None = None
+    units: int = 0
+
+    @property
+    def trees(self) -> dict[str, Hierarchy]:
+        """The hierarchies that rules measure by."""
+        return {column.name: column.tree for column in self.columns if column.tree is not None}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Coded:
     """What every method works on.
@@ -82,6 +121,8 @@ class Coded:
     `codes` holds one line per distinct row, sorted, one code per axis; `count` its records; `row` the
     distinct row of each input row; `records` the records of each input row where a column counts them,
     else None; `space` the distance the plan names. The order of the input rows changes `row` alone.
+    Where the plan has rules or a unit, `held` says what they look at, and distinct rows differ in that
+    too; no method sees such a table, only its `plain`.
     """
 
     codes: NDArray[np.int32]
@@ -91,6 +132,12 @@ class Coded:
     metric: Metric
     space: Space
     records: NDArray[np.int64] | None = None
+    held: Held | None = None
+
+    @property
+    def plain(self) -> Coded:
+        """The table by quasi-identifiers alone."""
+        return self if self.held is None else self.held.plain
 
     @property
     def distinct(self) -> int:

@@ -31,7 +31,8 @@ class Facts:
     """A method in words and limits; what it cannot take is compared with the plan in one place.
 
     `improves` says that improvement always follows the method, not only when asked for; such a method
-    has an option `search` that switches it off.
+    has an option `search` that switches it off. `obeys` says what rules may do to its groups:
+    `exchange` records and merge, `merge` whole groups only, merge so that boxes stay `apart`, or `none`.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Facts:
     centres: bool = False
     improves: bool = False
     distances: frozenset[str] = frozenset({"span"})
+    obeys: str = "exchange"
     styles: frozenset[str] = frozenset({"generalize", "suppress", "centres", "means"})
     options: Mapping[str, Option] = field(default_factory=dict)
     factor: Callable[[int, int], float | None] = field(default=lambda k, columns: None)

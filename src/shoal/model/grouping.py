@@ -112,7 +112,9 @@ class Groups:
 
     `label` has one group per input row, -1 = withheld; `centre` is an input row per group, or None.
     Where a row stands for several records and they were split, `label` is the group of its first.
+    `source` is the input row behind each published line where the plan names a unit, else None.
     """
 
     label: NDArray[np.int32]
     centre: NDArray[np.int32] | None = None
+    source: NDArray[np.int32] | None = None

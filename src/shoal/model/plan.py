@@ -14,6 +14,7 @@ from shoal.errors import PlanError, choices
 from shoal.model.column import KINDS
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.rule import Rule
 from shoal.model.task import Effort
 
 __all__ = ["CELLS", "DISTANCES", "LOSSES", "STYLES", "Kind", "Plan"]
@@ -75,6 +76,8 @@ class Plan:
     weights: Mapping[str, float] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     count: str | None = None
+    unit: str | None = None
+    rules: tuple[str, ...] = ()
     loss: str = "leaves"
     method: str = "auto"
     options: Mapping[str, object] = field(default_factory=dict)
@@ -90,11 +93,12 @@ class Plan:
     engine: str = "local"
 
     def __post_init__(self) -> None:
-        for name in (*ROLES, "missing"):
+        for name in (*ROLES, "missing", "rules"):
             object.__setattr__(self, name, _words(name, getattr(self, name)))
         for name in ("kinds", "hierarchies", "graphs", "weights", "options"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name)))
         self._check_roles()
+        self._check_rules()
         self._check_columns()
         self._check_task()
 
@@ -113,10 +117,29 @@ class Plan:
         for name in (self.count,) if self.count is not None else ():
             if name in role_of:
                 raise PlanError(f"Column {name!r} is named as count and {role_of[name]}. Give it one role.")
+        # an identifier may well be the unit: neither is ever published
+        role = "count" if self.unit == self.count else role_of.get(self.unit or "", "identifier")
+        if self.unit is not None and role != "identifier":
+            raise PlanError(f"Column {self.unit!r} is named as unit and {role}. Give it one role.")
+
+    def _check_rules(self) -> None:
+        for rule in self.rules_read:
+            if rule.column not in self.sensitive:
+                named = ", ".join(self.sensitive) or "none"
+                raise PlanError(
+                    f"A rule names column {rule.column!r}, which is not sensitive. Name it with -s or "
+                    f"sensitive; the sensitive columns are: {named}."
+                )
+            if rule.distance == "hierarchy" and rule.column not in self.hierarchies:
+                raise PlanError(
+                    f"The rule {rule.text!r} needs a hierarchy of column {rule.column!r}. Give it one."
+                )
 
     def _check_columns(self) -> None:
         for what in ("kinds", "hierarchies", "graphs", "weights"):
             for name in getattr(self, what):
+                if what == "hierarchies" and name in self.ruled_by_hierarchy:
+                    continue
                 if name not in self.quasi:
                     raise PlanError(
                         f"{what} names column {name!r}, which is not a quasi-identifier. "
@@ -205,6 +228,16 @@ class Plan:
         return float(self.weights.get(column, 1.0))
 
     @property
+    def rules_read(self) -> tuple[Rule, ...]:
+        """The rules, read from their texts."""
+        return tuple(Rule.parse(text) for text in self.rules)
+
+    @property
+    def ruled_by_hierarchy(self) -> tuple[str, ...]:
+        """The sensitive columns whose hierarchy a rule needs."""
+        return tuple(rule.column for rule in self.rules_read if rule.distance == "hierarchy")
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Every column of the table the plan names, once."""
         names: list[str] = []
@@ -212,8 +245,7 @@ class Plan:
             kind = self.kind(name)
             names.extend(kind.parts if kind is not None and kind.name == "place" else (name,))
         names += [*self.sensitive, *self.keep, *self.identifier]
-        if self.count is not None:
-            names.append(self.count)
+        names += [name for name in (self.count, self.unit) if name is not None]
         return tuple(dict.fromkeys(names))
 
     def as_run(self, *, method: str, kinds: Mapping[str, str]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ColumnLoss", "Finding", "Risk", "Sensitive", "Verdict"]
+__all__ = ["ColumnLoss", "Finding", "Risk", "Ruling", "Sensitive", "Verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,16 @@ class Sensitive:
     largest_share: float
     closeness_equal: float
     closeness_ordered: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A rule, what the worst class measures, whether it holds, and in how many classes it fails."""
+
+    rule: str
+    measured: float
+    holds: bool
+    failing: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,7 @@ class Verdict:
     sensitive: tuple[Sensitive, ...]
     risk: Risk
     reasons: tuple[str, ...] = ()
+    rules: tuple[Ruling, ...] = ()
 
     @property
     def has_passed(self) -> bool:

@@ -17,6 +17,7 @@ from shoal.errors import PlanError, choices
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
+from shoal.model.rule import Rule
 from shoal.read.graph import read_graph
 from shoal.read.hierarchy import (
     is_builder,
@@ -52,8 +53,7 @@ def read_plan(path: str | Path) -> dict[str, object]:
         if scalar(value) != "" or name == "missing":  # a key left empty keeps its default
             words[name] = READERS.get(name, _text)(name, value)
     if "hierarchies" in words:
-        quasi = words.get("quasi")
-        words["hierarchies"] = _hierarchies(words["hierarchies"], path.parent, quasi)
+        words["hierarchies"] = _hierarchies(words["hierarchies"], path.parent, _with_trees(words))
     if "graphs" in words:
         words["graphs"] = _graphs(words["graphs"], path.parent)
     return words
@@ -76,6 +76,15 @@ def _list(name: str, node: yaml.Node) -> tuple[str, ...]:
     if text is None:
         raise _wrong(name, node, "a list of names")
     return (text,) if text else ()
+
+
+def _rules(name: str, node: yaml.Node) -> tuple[str, ...]:
+    """Rules as texts; without quotes YAML takes `diagnosis: 3-diverse` for a mapping."""
+    if isinstance(node, yaml.MappingNode):
+        return tuple(f"{scalar(key)}: {_text(name, value)}" for key, value in node.value)
+    if not isinstance(node, yaml.SequenceNode):
+        return _list(name, node)
+    return tuple(text for item in node.value for text in _rules(name, item))
 
 
 def _mapping(name: str, node: yaml.Node) -> dict[str, yaml.Node]:
@@ -122,9 +131,17 @@ def _trees(name: str, node: yaml.Node) -> dict[str, yaml.Node] | str:
     return text if text is not None else _mapping(name, node)
 
 
-def _hierarchies(given: object, folder: Path, quasi: object) -> dict[str, Tree]:
+def _with_trees(words: dict[str, object]) -> tuple[str, ...] | None:
+    """The columns whose hierarchies are wanted from a folder; None for all."""
+    quasi, rules = words.get("quasi"), words.get("rules", ())
+    if not isinstance(quasi, tuple) or not isinstance(rules, tuple):
+        return None
+    ruled = [Rule.parse(text) for text in rules]
+    return (*quasi, *(rule.column for rule in ruled if rule.distance == "hierarchy"))
+
+
+def _hierarchies(given: object, folder: Path, wanted: tuple[str, ...] | None) -> dict[str, Tree]:
     if isinstance(given, str):
-        wanted = quasi if isinstance(quasi, tuple) else None
         return dict(read_hierarchies(folder / given, only=wanted))
     assert isinstance(given, dict), "hierarchies are a folder or a mapping"
     trees: dict[str, Tree] = {}
@@ -169,6 +186,7 @@ READERS: dict[str, Callable[[str, yaml.Node], object]] = {
     "keep": _list,
     "identifier": _list,
     "missing": _list,
+    "rules": _rules,
     "kinds": _texts,
     "hierarchies": _trees,
     "graphs": _mapping,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 
 from shoal.model.coded import Coded
@@ -28,4 +30,9 @@ def recode(
         parts.append(pl.DataFrame({plan.count: pieces.records[kept]}))
     table = pl.concat([part for part in parts if part.width], how="horizontal")
     # by every published value, so that nothing of the input's order remains
-    return table.sort(table.columns, nulls_last=True, maintain_order=False), groups
+    if plan.unit is None:
+        return table.sort(table.columns, nulls_last=True, maintain_order=False), groups
+    # the judge counts persons, whom the table does not name
+    sources = table.with_columns(pl.Series("\0source", pieces.row[kept]))
+    sources = sources.sort(table.columns, nulls_last=True, maintain_order=False)
+    return sources.drop("\0source"), replace(groups, source=sources["\0source"].to_numpy())

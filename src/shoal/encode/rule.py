@@ -1,0 +1,111 @@
+"""Sensitive values and units as codes, for the rules that look at them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.encode.tree import look_up, to_text
+from shoal.errors import DataError
+from shoal.model.coded import Ruled
+from shoal.model.hierarchy import Builder
+from shoal.model.plan import Plan
+from shoal.model.rule import Rule
+
+__all__ = ["code_of_unit", "code_of_values"]
+
+Codes = NDArray[np.int32]
+
+
+def code_of_values(frame: pl.DataFrame, plan: Plan) -> tuple[tuple[Ruled, ...], list[Codes]]:
+    """One column of codes per sensitive column and way to measure it; missing is a value of its own."""
+    wanted = dict.fromkeys((rule.column, _measure(rule)) for rule in plan.rules_read)
+    columns: list[Ruled] = []
+    codes: list[Codes] = []
+    for name, measure in wanted:
+        series = _plain(frame[name])
+        if measure == "hierarchy":
+            column, its_codes = _by_hierarchy(series, plan)
+        elif measure == "ordered":
+            column, its_codes = _by_order(series)
+        else:
+            its_codes, size = _by_value(series)
+            column = Ruled(name, measure, size)
+        columns.append(column)
+        codes.append(its_codes)
+    return tuple(columns), codes
+
+
+def _measure(rule: Rule) -> str:
+    return rule.distance if rule.distance in {"ordered", "hierarchy"} else "value"
+
+
+def code_of_unit(frame: pl.DataFrame, plan: Plan) -> tuple[Codes, int] | None:
+    """The unit of each row by code; rows without one might all be one person, so they share a code."""
+    return None if plan.unit is None else _by_value(_plain(frame[plan.unit]))
+
+
+def _plain(series: pl.Series) -> pl.Series:
+    """What a reader of the release can tell apart: a CSV file knows no empty text beside missing."""
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        return series.set(series == "", None)
+    if series.dtype.is_float():
+        return series.fill_nan(None)
+    if series.dtype.is_nested() or series.dtype == pl.Object:
+        raise DataError(
+            f"Column {series.name!r} holds nested values (its type is "
+            f"{series.dtype.base_type().__name__}), which cannot be compared. Give it a plain type first."
+        )
+    return series
+
+
+def _by_value(series: pl.Series) -> tuple[Codes, int]:
+    ranks = series.rank("dense").cast(pl.Int64)
+    last = int(ranks.max() or 0)  # type: ignore[arg-type]
+    codes = (ranks.fill_null(last + 1) - 1).to_numpy().astype(np.int32)
+    return codes, last + int(series.null_count() > 0)
+
+
+def _by_order(series: pl.Series) -> tuple[Ruled, Codes]:
+    numbers = _numbers(series)
+    if numbers is None:
+        raise DataError(
+            f"A rule takes column {series.name!r} for ordered, but its values are neither numbers nor "
+            "dates. Leave out 'ordered', or give the column a hierarchy."
+        )
+    codes, size = _by_value(numbers)
+    return Ruled(series.name, "ordered", size), codes
+
+
+def _numbers(series: pl.Series) -> pl.Series | None:
+    if series.dtype.is_numeric() or series.dtype.is_temporal():
+        return series
+    if series.dtype != pl.String:
+        return None
+    text = series.str.strip_chars()
+    text = text.set(text == "", None)
+    numbers = text.cast(pl.Float64, strict=False)
+    if numbers.null_count() == text.null_count() and numbers.drop_nulls().is_finite().all():
+        return numbers
+    present = text.drop_nulls()
+    # dates of one form stand in the order of their text
+    forms = (r"^\d{4}-\d{2}-\d{2}$", r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$")
+    return text if any(present.str.contains(form).all() for form in forms) else None
+
+
+def _by_hierarchy(series: pl.Series, plan: Plan) -> tuple[Ruled, Codes]:
+    text = to_text(series)
+    tree = plan.hierarchies[series.name]
+    if isinstance(tree, Builder):
+        tree = tree.build(text.drop_nulls().unique().to_list(), column=series.name)
+    codes, unknown = look_up(text, tree.leaves)
+    strange = unknown - text.null_count()
+    if strange:
+        raise DataError(
+            f"Column {series.name!r} has {strange} of {len(text)} cells whose value is not in its "
+            "hierarchy. Add those values to the hierarchy."
+        )
+    return Ruled(series.name, "hierarchy", len(tree.leaves) + int(unknown > 0), tree), codes
