@@ -120,7 +120,7 @@ def test_a_dear_row_is_withheld_and_a_cheap_one_given_back():
 
 def test_regions_hold_every_item_once():
     random = np.random.default_rng(3)
-    middle = random.integers(0, 9, (200, 3))
+    middle = random.integers(0, 17, (200, 3))
     parts = regions(middle, np.ones(200, dtype=np.int64), 16, random)
     assert sorted(np.concatenate(parts).tolist()) == list(range(200))
     assert max(part.size for part in parts) <= 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from shoal.bound import prove, value_of
 from shoal.check import judge as check
@@ -72,6 +73,10 @@ def group(method: str, coded: Coded, task: Task) -> Grouping:
     grouping: Grouping = load(method).group(coded.plain, task)
     its = facts(method)
     always = its.improves and bool(task.options.get("search", True))
+    if its.objective == "loss" and task.stop_at is not None:
+        # the search must know the bound to know when to stop
+        proof = prove(its.objective, coded.plain, task, grouping.proof)
+        grouping = replace(grouping, proof=proof)
     if its.objective == "loss" and (task.improve or always):
         grouping = improve(coded.plain, grouping, task)
     if coded.held is not None:
@@ -82,6 +87,8 @@ def group(method: str, coded: Coded, task: Task) -> Grouping:
 
 def bound(objective: str, coded: Coded, task: Task, found: Proof | None = None) -> Proof | None:
     """The strongest bound; rules only make the best worse, so the bound without them holds."""
+    if objective == "loss" and task.stop_at is not None and found is not None:
+        return found  # `group` has proved it already
     return prove(objective, coded.plain, task, found)
 
 

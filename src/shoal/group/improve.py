@@ -8,106 +8,181 @@ Guarantee
     Never more loss than before, so a factor proved for the grouping still holds.
 
 Method
-    The groups are cut at random medians into regions of some hundred rows; each region is improved by
-    itself, so regions run side by side and the number of threads changes nothing. The next round cuts
-    elsewhere. Inside a region: close a group and spread its rows, shrink it and eject the rest, split it,
-    move rows or some of their copies, withhold and give back, swap.
+    The groups are cut into regions of some thousand rows; each region is improved by itself, so regions
+    run side by side and the number of threads changes nothing. The next round cuts elsewhere. In a
+    region first a sweep of local search: close a group and spread its rows, shrink it and eject the
+    rest, split it, move rows or some of their copies, withhold and give back, swap. Then rebuilds: pool
+    a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
+    prices, and keep what is better. Near is what stands beside a row in some sorted orders. A step is
+    one rebuild tried.
 
 Cost
-    A round takes O(n m) box look-ups for regions of m rows; memory O(n).
+    A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes; memory O(n).
 
 Reference
-    Our own; moves as in the literature on microaggregation and clustering with least sizes.
+    Our own. Large neighbourhood search: P. Shaw. Using constraint programming and local search methods
+    to solve vehicle routing problems. CP 1998.
 
 Example:
-    >>> regions(np.array([[0], [1], [8], [9]]), np.ones(4), 2, np.random.default_rng(0))
-    [array([0, 1]), array([2, 3])]
+    >>> round(steps_of(Effort("quick"), k=10, groups=3000), -3)
+    5000
 
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.search import improve_region
-from shoal.kernels.state import make_ruler
+from shoal.kernels.region import improve_region
+from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
+from shoal.model.column import LINE, TREE
 from shoal.model.grouping import WITHHELD, Grouping
-from shoal.model.task import Task
+from shoal.model.task import Effort, Task
 
-__all__ = ["improve", "regions"]
+__all__ = ["improve", "regions", "steps_of"]
 
-REGION = 1500
-"""Pieces in a region: enough groups to choose from, few enough to look at all of them."""
+REGION = 12_000
+"""Pieces in a region: two for a table like Adult, so that two cores are busy."""
 SWAP_UP_TO = 10
 """Swaps matter for small k only."""
+SWEEP_EVERY = 16
+"""Rounds from one sweep of local search to the next."""
+WORK = {"quick": 0.5e6, "normal": 6e6, "thorough": 100e6}
+"""The effort of each level, in millionths of a second of one core; a step takes about 40 + 6 k of them."""
+PER_GROUP = {"quick": 4, "normal": 60, "thorough": 1000}
+"""No more steps than this per group: small tables are done sooner."""
+ROUND = 0.4e6
+"""Work between two cuts, per region, in the same unit."""
+ORDERS = 8
+"""Sorted orders in which near rows are sought."""
+PATIENCE = 40
+"""Steps per group without any gain after which nothing more is expected."""
 
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
+
+
+def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
+    """How many steps an effort stands for; None for an effort in seconds."""
+    if effort.level is not None:
+        return int(min(WORK[effort.level] / (40 + 6 * k), PER_GROUP[effort.level] * groups))
+    return effort.steps
 
 
 def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
-    """Lower the total loss of `grouping`; its proof stays, centres do not."""
-    ruler = make_ruler(coded.metric)
+    """Lower the total loss of `grouping`; proof and factor stay, centres do not.
+
+    Where the task says when to stop and the grouping has a proof, it ends once that ratio is reached.
+    """
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
-    rounds = 2
+    most = steps_of(task.effort, k=task.k, groups=grouping.groups)
+    begin = time.monotonic()
+    enough = 0.0
+    if task.stop_at is not None and grouping.proof is not None:
+        enough = task.stop_at * grouping.proof.bound
+    loss = first = _total_loss(coded, grouping)
+    gaps = _gaps(coded)
+    steps = idle = number = 0
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
-        for number in range(rounds):
-            task.progress("improving", number / rounds)
-            parts = _cut(coded, pieces, random)
-            spare = _share(task.withhold - int(pieces[2][pieces[1] < 0].sum()), pieces, parts)
-            jobs = [
-                pool.submit(
-                    improve_region,
-                    coded.codes,
-                    ruler,
-                    pieces[0][part],
-                    pieces[1][part],
-                    pieces[2][part],
-                    task.k,
-                    quota,
-                    coded.weight,
-                    3,
-                    task.k <= SWAP_UP_TO,
-                )
-                for part, quota in zip(parts, spare, strict=True)
-            ]
-            pieces = _join([job.result() for job in jobs])
+        while loss > max(enough, 1e-9 * first) and idle <= PATIENCE * grouping.groups + 1000:
+            share = steps / most if most else 0.0
+            if task.effort.seconds is not None:
+                share = (time.monotonic() - begin) / task.effort.seconds
+            if number and share >= 1.0:
+                break
+            task.progress(f"improving, loss {_percent(coded, loss)}", min(share, 1.0))
+            parts = _cut(coded, pieces, gaps, random)
+            now = len(parts) * max(1, int(ROUND / (40 + 6 * task.k)))
+            if most is not None:
+                now = min(now, most - steps)
+            with_sweep = number % SWEEP_EVERY == 0
+            jobs = _start(pool, coded, pieces, task, parts, random, now, with_sweep)
+            pieces, won = _join(jobs)
+            loss -= won
+            steps += now
+            number += 1
+            idle = 0 if won > 0.0 else idle + now
     return Grouping.of_pieces(
-        *pieces, proof=grouping.proof, steps=grouping.steps + rounds, factor=grouping.factor
+        *pieces, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
     )
 
 
 def regions(
-    middle: NDArray[np.integer], weight: NDArray[np.integer], most: int, random: np.random.Generator
+    middle: NDArray[np.integer],
+    weight: NDArray[np.integer],
+    most: int,
+    random: np.random.Generator,
+    gaps: list[NDArray[np.float64]] | None = None,
 ) -> list[NDArray[np.int64]]:
-    """Cut items at random medians along random axes until a part weighs at most `most`."""
+    """Cut items until a part weighs at most `most`, at random but rather where the gap is wide.
+
+    `middle` holds least plus greatest code per axis, `gaps` the distance from each code to the next, all
+    alike where they are not given.
+    """
+    if gaps is None:
+        gaps = [np.ones(top // 2 + 1) for top in middle.max(axis=0).tolist()]
     done: list[NDArray[np.int64]] = []
     todo = [np.arange(len(middle))]
     while todo:
         items = todo.pop()
         held = weight[items].sum()
         if held <= most or items.size < 2:
-            done.append(np.sort(items))
+            done.append(items)
             continue
-        values = middle[items, 0]
-        for axis in random.permutation(middle.shape[1]):
+        best, is_left = -1.0, np.arange(items.size) < items.size // 2
+        for axis, gap in enumerate(gaps):
             values = middle[items, axis]
-            if values.min() < values.max():
-                break
-        order = np.argsort(values + random.random(items.size), kind="stable")
-        place = held * random.uniform(0.4, 0.6)
-        half = int(np.searchsorted(np.cumsum(weight[items[order]]), place))
-        half = min(max(half, 1), items.size - 1)
-        todo += [items[order[half:]], items[order[:half]]]
+            below = np.cumsum(np.bincount(values, weights=weight[items], minlength=2 * gap.size + 1))
+            share = below[0 : 2 * gap.size : 2] / held
+            wide = np.where((share > 0.3) & (share < 0.7), gap * random.uniform(0.5, 1, gap.size), -1.0)
+            code = int(np.argmax(wide)) if wide.size else 0
+            if wide.size and wide[code] >= 0 and (rank := wide[code] * random.random()) > best:
+                best, is_left = rank, values <= 2 * code
+        todo += [items[~is_left], items[is_left]]
     return done
 
 
-def _cut(coded: Coded, pieces: Pieces, random: np.random.Generator) -> list[NDArray[np.int64]]:
+def _percent(coded: Coded, loss: float) -> str:
+    return f"{100 * loss / (coded.total * coded.weight):.3f} %"
+
+
+def _total_loss(coded: Coded, grouping: Grouping) -> float:
+    order = np.argsort(grouping.group, kind="stable")
+    order = order[grouping.group[order] >= 0]
+    starts = np.searchsorted(grouping.group[order], np.arange(grouping.groups + 1))
+    spans = group_losses(coded.codes, coded.metric, grouping.distinct[order], starts)
+    return float(spans @ grouping.sizes) + grouping.withheld * coded.weight
+
+
+def _gaps(coded: Coded) -> list[NDArray[np.float64]]:
+    """Per axis the distance from each code to the next."""
+    metric = coded.metric
+    found = []
+    for axis, size in enumerate(metric.size.tolist()):
+        at = int(metric.offset[axis])
+        if metric.form[axis] == TREE:
+            gap = metric.data[at : at + size - 1].copy()
+        elif metric.form[axis] == LINE:
+            gap = np.diff(metric.data[at : at + size])
+            if metric.missing[axis] >= 0:
+                gap[metric.missing[axis] - 1 :] = metric.most[axis]
+        else:
+            gap = np.full(size - 1, metric.data[at])
+        found.append(gap)
+    return found
+
+
+def _cut(
+    coded: Coded, pieces: Pieces, gaps: list[NDArray[np.float64]], random: np.random.Generator
+) -> list[NDArray[np.int64]]:
     """The pieces of each region; groups stay whole, withheld pieces stand alone."""
     distinct, group, _ = pieces
     name = group.astype(np.int64)
@@ -115,13 +190,16 @@ def _cut(coded: Coded, pieces: Pieces, random: np.random.Generator) -> list[NDAr
     name[loose] = int(group.max(initial=WITHHELD)) + 1 + np.arange(loose.size)
     order = np.argsort(name, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(name[order]) > 0])
+    size = np.diff(np.r_[starts, order.size])
     codes = coded.codes[distinct[order]]
     middle = np.minimum.reduceat(codes, starts) + np.maximum.reduceat(codes, starts)
-    stops = np.r_[starts[1:], order.size]
-    return [
-        np.concatenate([order[starts[item] : stops[item]] for item in items])
-        for items in regions(middle, stops - starts, REGION, random)
-    ]
+    parts = regions(middle, size, REGION, random, gaps)
+    part_of = np.empty(starts.size, dtype=np.int64)
+    for part, items in enumerate(parts):
+        part_of[items] = part
+    part_of_piece = np.repeat(part_of, size)
+    by_part = order[np.argsort(part_of_piece, kind="stable")]
+    return np.split(by_part, np.cumsum(np.bincount(part_of_piece))[:-1])
 
 
 def _share(spare: int, pieces: Pieces, parts: list[NDArray[np.int64]]) -> list[int]:
@@ -134,15 +212,54 @@ def _share(spare: int, pieces: Pieces, parts: list[NDArray[np.int64]]) -> list[i
     return [now + int(more) for now, more in zip(held, share, strict=True)]
 
 
-def _join(done: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], float]]) -> Pieces:
-    """The pieces of all regions, with groups numbered apart."""
-    groups = []
-    at = 0
-    for _, group, _, _ in done:
+def _start(
+    pool: ThreadPoolExecutor,
+    coded: Coded,
+    pieces: Pieces,
+    task: Task,
+    parts: list[NDArray[np.int64]],
+    random: np.random.Generator,
+    steps: int,
+    with_sweep: bool,
+) -> list[tuple[NDArray[np.int32], Future[Found]]]:
+    """Start the work on every region: its distinct rows, and what will be found."""
+    axes = coded.codes.shape[1]
+    orders = np.array([random.permutation(axes) for _ in range(ORDERS)])
+    spare = _share(task.withhold - int(pieces[2][pieces[1] < 0].sum()), pieces, parts)
+    upto = np.linspace(0, steps, len(parts) + 1).astype(np.int64)
+    jobs = []
+    for at, part in enumerate(parts):
+        rows, row = np.unique(pieces[0][part], return_inverse=True)
+        work: Callable[..., Found] = improve_region
+        job = pool.submit(
+            work,
+            coded.codes[rows],
+            coded.metric,
+            row.ravel(),
+            pieces[1][part],
+            pieces[2][part],
+            task.k,
+            spare[at],
+            coded.weight,
+            with_sweep,
+            with_sweep and task.k <= SWAP_UP_TO,
+            int(upto[at + 1] - upto[at]),
+            orders,
+            int(random.integers(2**62)),
+        )
+        jobs.append((rows.astype(np.int32), job))
+    return jobs
+
+
+def _join(jobs: list[tuple[NDArray[np.int32], Future[Found]]]) -> tuple[Pieces, float]:
+    """The pieces of all regions, with groups numbered apart, and the loss won."""
+    distinct, groups, counts = [], [], []
+    at, won = 0, 0.0
+    for rows, job in jobs:
+        row, group, count, gain = job.result()
+        distinct.append(rows[row])
         groups.append(np.where(group >= 0, group + at, WITHHELD).astype(np.int32))
+        counts.append(count)
         at += int(group.max(initial=WITHHELD)) + 1
-    return (
-        np.concatenate([part[0] for part in done]),
-        np.concatenate(groups),
-        np.concatenate([part[2] for part in done]),
-    )
+        won += gain
+    return (np.concatenate(distinct), np.concatenate(groups), np.concatenate(counts)), won

@@ -14,7 +14,9 @@ from shoal.kernels.state import (
     HEAD,
     HOME,
     PIECES,
+    ROW,
     SIZE,
+    TWIN,
     best_group,
     box_cost,
     box_without,
@@ -24,18 +26,18 @@ from shoal.kernels.state import (
     joined_cost,
     leave,
     link,
-    load_state,
     measure,
     new_group,
     pair_cost,
-    read_state,
     start_box,
     transfer,
     unlink,
 )
 
-__all__ = ["EPSILON", "improve_region", "sweep"]
+__all__ = ["EPSILON", "sweep"]
 
+MOST_STAYING = 4
+"""Rows of a group around which partners for a swap are sought."""
 EPSILON = 1e-9
 """A move must win more than this, so that rounding never makes a search go round in circles."""
 
@@ -67,6 +69,28 @@ def _move_piece(ruler, state, k, p, box, bits):
 
 
 @njit(cache=True, nogil=True)
+def swap_gain(ruler, state, k, p, u, rest, box, bits, box_b, bits_b, least):
+    """The loss won when pieces p and u change places, if above `least`; `box` is p's group without p."""
+    a, g = state.piece[p, HOME], state.piece[u, HOME]
+    mine, theirs = state.piece[p, COPIES], state.piece[u, COPIES]
+    size = state.group[g, SIZE]
+    after_a = state.group[a, SIZE] - mine + theirs
+    after_g = size - theirs + mine
+    if after_a < k or after_g < k or theirs == size:
+        return 0.0
+    left = state.cost[a] * state.group[a, SIZE] + state.cost[g] * size - least
+    if rest * after_a >= left:
+        return 0.0
+    joined = joined_cost(ruler, state, box, bits, u, left / after_a)
+    left -= joined * after_a
+    if left <= 0.0:
+        return 0.0
+    box_without(ruler, state, g, u, box_b, bits_b)
+    other = joined_cost(ruler, state, box_b, bits_b, p, left / after_g)
+    return least + left - other * after_g
+
+
+@njit(cache=True, nogil=True)
 def _swap_piece(ruler, state, k, p, box, bits, box_b, bits_b):
     """Exchange piece p with the piece of another group that wins most; the gain."""
     a = state.piece[p, HOME]
@@ -81,34 +105,42 @@ def _swap_piece(ruler, state, k, p, box, bits, box_b, bits_b):
     loss_a = state.cost[a] * size_a
     best = EPSILON
     partner = np.int64(-1)
-    for g in range(out):
-        size = state.group[g, SIZE]
-        if size == 0 or g == a or size + mine - 1 < k:
-            continue
-        loss_g = state.cost[g] * size
-        # whoever leaves g, p must stand with one of its first two pieces: too far is too dear
-        u = state.group[g, HEAD]
-        near = pair_cost(ruler, state, p, u)
-        if state.piece[u, AFTER] >= 0:
-            near = min(near, pair_cost(ruler, state, p, state.piece[u, AFTER]))
-        if near * max(k, size + 1 - mine) + rest * max(k, size_a - mine + 1) >= loss_a + loss_g - best:
-            continue
-        while u >= 0:
-            theirs = state.piece[u, COPIES]
-            after_a = size_a - mine + theirs
-            after_g = size - theirs + mine
-            if after_a >= k and after_g >= k and theirs < size:
-                roof = (loss_a + loss_g - best) / after_a
-                joined = joined_cost(ruler, state, box, bits, u, roof)
-                if joined < roof:
-                    left = loss_a + loss_g - best - joined * after_a
-                    box_without(ruler, state, g, u, box_b, bits_b)
-                    roof = left / after_g
-                    other = joined_cost(ruler, state, box_b, bits_b, p, roof)
-                    if other < roof:
-                        best = loss_a + loss_g - joined * after_a - other * after_g
-                        partner = u
-            u = state.piece[u, AFTER]
+    if state.near.shape[1] > 1:  # whoever comes should be near one who stays
+        seen = 0
+        stays = state.group[a, HEAD]
+        while stays >= 0 and seen < MOST_STAYING:
+            if stays != p:
+                seen += 1
+                row = state.piece[stays, ROW]
+                for n in range(1, state.near.shape[1]):
+                    u = state.near[state.near[row, n], 0] if state.near[row, n] >= 0 else np.int64(-1)
+                    while u >= 0:
+                        g = state.piece[u, HOME]
+                        if g >= 0 and g not in (a, out):
+                            gain = swap_gain(ruler, state, k, p, u, rest, box, bits, box_b, bits_b, best)
+                            if gain > best:
+                                best = gain
+                                partner = u
+                        u = state.piece[u, TWIN]
+            stays = state.piece[stays, AFTER]
+    else:
+        for g in range(out):
+            size = state.group[g, SIZE]
+            if size == 0 or g == a:
+                continue
+            # whoever leaves g, p must stand with one of its first two pieces: too far is too dear
+            u = state.group[g, HEAD]
+            near = pair_cost(ruler, state, p, u)
+            if state.piece[u, AFTER] >= 0:
+                near = min(near, pair_cost(ruler, state, p, state.piece[u, AFTER]))
+            if near * k + rest * k >= loss_a + state.cost[g] * size - best:
+                continue
+            while u >= 0:
+                gain = swap_gain(ruler, state, k, p, u, rest, box, bits, box_b, bits_b, best)
+                if gain > best:
+                    best = gain
+                    partner = u
+                u = state.piece[u, AFTER]
     if partner < 0:
         return 0.0
     g = state.piece[partner, HOME]
@@ -126,7 +158,7 @@ def _is_kept(ruler, state, p, axis, mode, mark):
     Modes: 0 keep codes >= mark, 1 keep codes < mark, 2 keep what stands below one child with `mark` of a
     tree node wider than `mark`'s (see _reshape), 3 keep all but `mark`.
     """
-    code = state.codes[p, axis]
+    code = state.codes[state.piece[p, ROW], axis]
     if mode == 0:
         return code >= mark
     if mode == 1:
@@ -227,10 +259,10 @@ def _reshape(ruler, state, k, a, pieces, price, target, box, bits):
         ):
             continue
         for t in range(members):
-            mark = state.codes[pieces[t], axis]
+            mark = state.codes[state.piece[pieces[t], ROW], axis]
             seen = False
             for s in range(t):
-                if state.codes[pieces[s], axis] == mark:
+                if state.codes[state.piece[pieces[s], ROW], axis] == mark:
                     seen = True
                     break
             if seen:
@@ -280,6 +312,22 @@ def _reshape(ruler, state, k, a, pieces, price, target, box, bits):
 
 
 @njit(cache=True, nogil=True)
+def _move_pieces(ruler, state, k, g, pieces, box, bits):
+    """Move every piece of a group that stands better elsewhere; the loss won."""
+    won = 0.0
+    members = np.int64(0)
+    p = state.group[g, HEAD] if state.group[g, SIZE] > 0 else np.int64(-1)
+    while p >= 0:
+        pieces[members] = p
+        members += 1
+        p = state.piece[p, AFTER]
+    for t in range(members):
+        if state.piece[pieces[t], HOME] == g:
+            won += _move_piece(ruler, state, k, pieces[t], box, bits)
+    return won
+
+
+@njit(cache=True, nogil=True)
 def sweep(ruler, state, k, with_swaps):
     """One round of all moves, costliest groups first; the loss won."""
     axes = state.codes.shape[1]
@@ -290,37 +338,16 @@ def sweep(ruler, state, k, with_swaps):
     price = np.empty(most)
     box = np.empty((2, 2, axes), dtype=np.int32)
     bits = np.zeros((2, state.bits.shape[1]), dtype=np.uint64)
-    won = 0.0
+    # who was withheld and fits comes back first: that leaves the quota to those who cost more
+    won = _move_pieces(ruler, state, k, out, pieces, box[0], bits[0])
     order = np.argsort(-state.cost[:out])
     for g in order:
         if state.group[g, SIZE] > 0 and state.cost[g] > 0.0:
             won += _reshape(ruler, state, k, g, pieces, price, target, box[0], bits[0])
     for g in range(out + 1):
-        members = np.int64(0)
-        p = state.group[g, HEAD]
-        while p >= 0:
-            pieces[members] = p
-            members += 1
-            p = state.piece[p, AFTER]
-        for t in range(members):
-            if state.piece[pieces[t], HOME] == g:
-                won += _move_piece(ruler, state, k, pieces[t], box[0], bits[0])
+        won += _move_pieces(ruler, state, k, g, pieces, box[0], bits[0])
     if with_swaps:
         for p in range(most):
             if state.piece[p, HOME] >= 0:
                 won += _swap_piece(ruler, state, k, p, box[0], bits[0], box[1], bits[1])
     return won
-
-
-@njit(cache=True, nogil=True)
-def improve_region(codes, ruler, distinct, group, count, k, quota, full, sweeps, with_swaps):
-    """Improve the pieces given by themselves; the new pieces and the loss won."""
-    state = load_state(codes, ruler, k, distinct, group, count, quota, full)
-    won = 0.0
-    for _ in range(sweeps):
-        more = sweep(ruler, state, k, with_swaps)
-        won += more
-        if more <= 1e-4 * won:
-            break
-    distinct, group, copies = read_state(state)
-    return distinct, group, copies, won

@@ -16,20 +16,27 @@ from shoal.kernels.spans import LINE, SET, span
 
 __all__ = [
     "AFTER",
+    "AT",
+    "CLOCK",
     "COPIES",
     "FORM",
     "GROUPS",
     "HEAD",
     "HOME",
+    "KIND",
+    "LENGTH",
     "PIECES",
     "QUOTA",
     "ROW",
+    "SEEN",
     "SIZE",
+    "TWIN",
     "Ruler",
     "State",
     "best_group",
     "box_cost",
     "box_without",
+    "clear_stock",
     "drop_group",
     "drop_piece",
     "grow_box",
@@ -53,17 +60,18 @@ __all__ = [
 PAIRS = 3
 """A form of our own: a LINE or TREE with so few codes that the spans of all pairs stand in a table."""
 MOST_PAIRS = 256
-FORM, LENGTH, AT, MISSING = 0, 1, 2, 3
-ROW, COPIES, HOME, AFTER, BEFORE = 0, 1, 2, 3, 4
-HEAD, SIZE = 0, 1
-PIECES, GROUPS, QUOTA, SPARE_PIECE, SPARE_GROUP, WORD = 0, 1, 2, 3, 4, 5
+FORM, LENGTH, AT, MISSING, KIND = 0, 1, 2, 3, 4
+ROW, COPIES, HOME, AFTER, BEFORE, TWIN, LAST_TWIN = 0, 1, 2, 3, 4, 5, 6
+HEAD, SIZE, SEEN = 0, 1, 2
+PIECES, GROUPS, QUOTA, SPARE_PIECE, SPARE_GROUP, CLOCK, WORD = 0, 1, 2, 3, 4, 5, 6
 
 
 class Ruler(NamedTuple):
-    """The metric in two arrays, for short compiling: per axis form, length, place in `data`, missing code.
+    """The metric in two arrays, for short compiling: form, length, place in `data`, missing, kind.
 
     A LINE has its positions and then its whole span in `data`, a TREE its running maxima of gaps, a SET
-    the price of one more member, PAIRS the span of low..high at low * length + high.
+    the price of one more member, PAIRS the span of low..high at low * length + high; `kind` is the form
+    before PAIRS.
     """
 
     shape: np.ndarray
@@ -71,10 +79,12 @@ class Ruler(NamedTuple):
 
 
 class State(NamedTuple):
-    """Pieces (row, copies, home, after, before), groups (head, size), boxes, bits, costs per record.
+    """Pieces (row, copies, home, after, before, twins), groups (head, size, seen), boxes, bits, costs.
 
+    `codes` has a line per row, `near` its first piece and then the rows near it, if they were listed.
     `stock` holds the number of spare pieces and groups, the quota of withheld records, the first spare
-    piece and group (spares are chained by AFTER and HEAD), then the first word in `bits` of each axis.
+    piece and group (spares are chained by AFTER and HEAD), a clock that tells which groups have been
+    seen, and the first word in `bits` of each axis.
     """
 
     codes: np.ndarray
@@ -84,42 +94,74 @@ class State(NamedTuple):
     bits: np.ndarray
     cost: np.ndarray
     stock: np.ndarray
+    near: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def make_ruler(metric):
-    """The ruler of a packed metric."""
-    axes = metric.form.size
-    shape = np.zeros((axes, 4), dtype=np.int64)
+def make_ruler(metric, codes):
+    """A small table, codes numbered 0, 1, .. in order per axis, and the ruler that measures them."""
+    rows, axes = codes.shape
+    shape = np.zeros((axes, 5), dtype=np.int64)
+    own = np.empty((rows, axes), dtype=np.int32)
+    value = np.empty((axes, rows), dtype=np.int64)
     total = 0
     for axis in range(axes):
-        size = metric.size[axis]
-        form = np.int64(metric.form[axis])
-        if form != SET and size <= MOST_PAIRS:
-            form = PAIRS
-        shape[axis] = (form, size, total, metric.missing[axis])
+        name = np.full(metric.size[axis], -1, dtype=np.int32)
+        for i in range(rows):
+            name[codes[i, axis]] = 0
+        size = 0
+        for code in range(name.size):
+            if name[code] == 0:
+                name[code] = size
+                value[axis, size] = code
+                size += 1
+        for i in range(rows):
+            own[i, axis] = name[codes[i, axis]]
+        kind = np.int64(metric.form[axis])
+        form = PAIRS if kind != SET and size <= MOST_PAIRS else kind
+        missing = metric.missing[axis]
+        shape[axis, FORM] = form
+        shape[axis, LENGTH] = size
+        shape[axis, AT] = total
+        shape[axis, MISSING] = name[missing] if missing >= 0 else -1
+        shape[axis, KIND] = kind
         if form == PAIRS:
             total += size * size
         elif form == LINE:
             total += size + 1
+        elif form == SET:
+            total += 1
         else:
-            stop = metric.offset[axis + 1] if axis + 1 < axes else metric.data.size
-            total += stop - metric.offset[axis]
+            reach = 1
+            total += size
+            while 2 * reach <= size:
+                total += size
+                reach *= 2
     data = np.zeros(total)
     for axis in range(axes):
-        size = metric.size[axis]
-        at = shape[axis, AT]
-        if shape[axis, FORM] == PAIRS:
+        form, size, at = shape[axis, FORM], shape[axis, LENGTH], shape[axis, AT]
+        if form == PAIRS:
             for low in range(size):
                 for high in range(low + 1, size):
-                    data[at + low * size + high] = span(metric, axis, low, high)
-            continue
-        stop = metric.offset[axis + 1] if axis + 1 < axes else metric.data.size
-        for i in range(metric.offset[axis], stop):
-            data[at + i - metric.offset[axis]] = metric.data[i]
-        if shape[axis, FORM] == LINE:
+                    data[at + low * size + high] = span(metric, axis, value[axis, low], value[axis, high])
+        elif form == LINE:
+            for code in range(size):
+                data[at + code] = metric.data[metric.offset[axis] + value[axis, code]]
             data[at + size] = metric.most[axis]
-    return Ruler(shape, data)
+        elif form == SET:
+            data[at] = metric.data[metric.offset[axis]]
+        else:
+            for code in range(size - 1):
+                data[at + code] = span(metric, axis, value[axis, code], value[axis, code + 1])
+            reach = 1
+            while 2 * reach <= size:
+                for code in range(size):
+                    data[at + size + code] = data[at + code]
+                    if code + reach < size:
+                        data[at + size + code] = max(data[at + code], data[at + code + reach])
+                at += size
+                reach *= 2
+    return own, Ruler(shape, data)
 
 
 @njit(cache=True, nogil=True)
@@ -142,7 +184,7 @@ def width(ruler, axis, low, high):
 
 
 @njit(cache=True, nogil=True)
-def load_state(codes, ruler, k, distinct, group, count, quota, full):
+def load_state(codes, ruler, near, k, distinct, group, count, quota, full):
     """A state of the pieces given; group -1 is withheld, other groups have any numbers.
 
     There is room for as many groups as the records allow, and for some pieces to be split.
@@ -162,55 +204,63 @@ def load_state(codes, ruler, k, distinct, group, count, quota, full):
             groups += 1
     most = pieces + pieces // 2 + 32
     places = max(groups, min(records // k, groups + groups // 2 + 8)) + 1
-    own = np.zeros((most, axes), dtype=np.int32)
-    for p in range(pieces):
-        for axis in range(axes):
-            own[p, axis] = codes[distinct[p], axis]
     stock = np.zeros(WORD + axes + 1, dtype=np.int64)
     for axis in range(axes):
         stock[WORD + axis + 1] = stock[WORD + axis]
-        if ruler.shape[axis, FORM] == SET:  # local numbers keep the bits few
-            local = np.full(ruler.shape[axis, LENGTH], -1, dtype=np.int32)
-            seen = 0
-            for p in range(pieces):
-                code = own[p, axis]
-                if local[code] < 0:
-                    local[code] = seen
-                    seen += 1
-                own[p, axis] = local[code]
-            stock[WORD + axis + 1] += (seen + 63) // 64
+        if ruler.shape[axis, FORM] == SET:
+            stock[WORD + axis + 1] += (ruler.shape[axis, LENGTH] + 63) // 64
     state = State(
-        own,
-        np.full((most, 5), -1, dtype=np.int64),
-        np.zeros((places, 2), dtype=np.int64),
+        codes,
+        np.full((most, 7), -1, dtype=np.int64),
+        np.zeros((places, 3), dtype=np.int64),
         np.zeros((places, 2, axes), dtype=np.int32),
         np.zeros((places, max(1, stock[WORD + axes])), dtype=np.uint64),
         np.zeros(places),
         stock,
+        near,
     )
+    clear_stock(state)
     stock[QUOTA] = quota
-    stock[SPARE_PIECE] = -1
-    stock[SPARE_GROUP] = -1
-    for p in range(most - 1, pieces - 1, -1):
-        drop_piece(state, p)
-    for g in range(places - 2, groups - 1, -1):
-        drop_group(state, g)
-    for g in range(groups):
-        state.group[g, HEAD] = -1
-    state.group[places - 1, HEAD] = -1
     state.cost[places - 1] = full
-    for p in range(pieces):
-        state.piece[p, ROW] = distinct[p]
-        state.piece[p, COPIES] = count[p]
-        link(state, p, name[group[p]] if group[p] >= 0 else places - 1)
+    for _ in range(groups):
+        new_group(state)  # the spares lie in order: groups 0, 1, ..
+    for i in range(pieces):
+        p = new_piece(state, distinct[i], count[i])
+        link(state, p, name[group[i]] if group[i] >= 0 else places - 1)
     for g in range(groups):
         measure(ruler, state, g)
     return state
 
 
 @njit(cache=True, nogil=True)
+def clear_stock(state):
+    """Make all pieces and groups spare."""
+    state.stock[PIECES] = 0
+    state.stock[GROUPS] = 0
+    state.stock[SPARE_PIECE] = -1
+    state.stock[SPARE_GROUP] = -1
+    for p in range(state.piece.shape[0] - 1, -1, -1):
+        drop_piece(state, p)
+    last = state.cost.size - 1
+    for g in range(last - 1, -1, -1):
+        drop_group(state, g)
+    state.group[last, HEAD] = -1
+    state.group[last, SIZE] = 0
+
+
+@njit(cache=True, nogil=True)
 def drop_piece(state, p):
     """Put a loose piece among the spares."""
+    row = state.piece[p, ROW]
+    if row >= 0 and row < state.near.shape[0]:
+        twin, last = state.piece[p, TWIN], state.piece[p, LAST_TWIN]
+        if last >= 0:
+            state.piece[last, TWIN] = twin
+        else:
+            state.near[row, 0] = twin
+        if twin >= 0:
+            state.piece[twin, LAST_TWIN] = last
+    state.piece[p, ROW] = -1
     state.piece[p, HOME] = -1
     state.piece[p, AFTER] = state.stock[SPARE_PIECE]
     state.stock[SPARE_PIECE] = p
@@ -218,15 +268,20 @@ def drop_piece(state, p):
 
 
 @njit(cache=True, nogil=True)
-def new_piece(state, like, copies):
-    """A loose piece of the same row as `like`. Needs a spare."""
+def new_piece(state, row, copies):
+    """A loose piece of a row. Needs a spare."""
     p = state.stock[SPARE_PIECE]
     state.stock[SPARE_PIECE] = state.piece[p, AFTER]
     state.stock[PIECES] -= 1
-    for axis in range(state.codes.shape[1]):
-        state.codes[p, axis] = state.codes[like, axis]
-    state.piece[p, ROW] = state.piece[like, ROW]
+    state.piece[p, ROW] = row
     state.piece[p, COPIES] = copies
+    if row < state.near.shape[0]:
+        twin = state.near[row, 0]
+        state.piece[p, TWIN] = twin
+        state.piece[p, LAST_TWIN] = -1
+        if twin >= 0:
+            state.piece[twin, LAST_TWIN] = p
+        state.near[row, 0] = p
     return p
 
 
@@ -291,8 +346,9 @@ def box_cost(ruler, box):
 @njit(cache=True, nogil=True)
 def start_box(ruler, state, p, box, bits):
     """The box of one piece."""
+    row = state.piece[p, ROW]
     for axis in range(box.shape[1]):
-        code = state.codes[p, axis]
+        code = state.codes[row, axis]
         if ruler.shape[axis, FORM] == SET:
             for w in range(state.stock[WORD + axis], state.stock[WORD + axis + 1]):
                 bits[w] = 0
@@ -307,8 +363,9 @@ def start_box(ruler, state, p, box, bits):
 @njit(cache=True, nogil=True)
 def grow_box(ruler, state, p, box, bits):
     """Enlarge a box by one piece."""
+    row = state.piece[p, ROW]
     for axis in range(box.shape[1]):
-        code = state.codes[p, axis]
+        code = state.codes[row, axis]
         if ruler.shape[axis, FORM] == SET:
             w = state.stock[WORD + axis] + (code >> 6)
             bit = np.uint64(1) << np.uint64(code & 63)
@@ -349,8 +406,9 @@ def measure(ruler, state, g):
 def joined_cost(ruler, state, box, bits, p, limit):
     """The cost per record of a box once piece p joins; some number of at least `limit` if it is above."""
     total = 0.0
+    row = state.piece[p, ROW]
     for axis in range(box.shape[1]):
-        code = state.codes[p, axis]
+        code = state.codes[row, axis]
         if ruler.shape[axis, FORM] == SET:
             held = (bits[state.stock[WORD + axis] + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1)
             total += ruler.data[ruler.shape[axis, AT]] * (box[1, axis] - np.int64(held))
@@ -367,16 +425,32 @@ def joined_cost(ruler, state, box, bits, p, limit):
 @njit(cache=True, nogil=True)
 def pair_cost(ruler, state, p, q):
     """The distance of two pieces."""
+    one, other = state.piece[p, ROW], state.piece[q, ROW]
     total = 0.0
     for axis in range(state.codes.shape[1]):
-        a = state.codes[p, axis]
-        b = state.codes[q, axis]
+        a = state.codes[one, axis]
+        b = state.codes[other, axis]
         if a != b:
             if ruler.shape[axis, FORM] == SET:
                 total += ruler.data[ruler.shape[axis, AT]]
             else:
                 total += width(ruler, axis, min(a, b), max(a, b))
     return total
+
+
+@njit(cache=True, nogil=True)
+def added_loss(ruler, state, p, copies, g, limit):
+    """The loss that `copies` of piece p add to group g; some number of at least `limit` if it is above."""
+    size = state.group[g, SIZE]
+    cost = state.cost[g]
+    if cost * copies >= limit:
+        return limit
+    # joined * (size + copies) - cost * size must stay below the limit
+    roof = (limit + cost * size) / (size + copies)
+    joined = joined_cost(ruler, state, state.box[g], state.bits[g], p, roof)
+    if joined >= roof:
+        return limit
+    return joined * (size + copies) - cost * size
 
 
 @njit(cache=True, nogil=True)
@@ -389,17 +463,31 @@ def best_group(ruler, state, p, copies, limit, but):
     if but != out and state.group[out, SIZE] + copies <= state.stock[QUOTA] and withheld < best:
         best = withheld
         at = out
+    if state.near.shape[1] > 1:
+        state.stock[CLOCK] += 1
+        clock = state.stock[CLOCK]
+        row = state.piece[p, ROW]
+        q = state.near[row, 0]
+        for n in range(1, state.near.shape[1] + 1):
+            while q >= 0:
+                g = state.piece[q, HOME]
+                if g >= 0 and g not in (out, but) and state.group[g, SEEN] != clock:
+                    state.group[g, SEEN] = clock
+                    price = added_loss(ruler, state, p, copies, g, best)
+                    if price < best:
+                        best = price
+                        at = g
+                q = state.piece[q, TWIN]
+            if n < state.near.shape[1] and state.near[row, n] >= 0:
+                q = state.near[state.near[row, n], 0]
+        if at >= 0 or limit < np.inf:
+            return at, best
     for g in range(out):
-        size = state.group[g, SIZE]
-        cost = state.cost[g]
-        if size == 0 or g == but or cost * copies >= best:
-            continue
-        # the loss added is joined * (size + copies) - cost * size
-        roof = (best + cost * size) / (size + copies)
-        joined = joined_cost(ruler, state, state.box[g], state.bits[g], p, roof)
-        if joined < roof:
-            best = joined * (size + copies) - cost * size
-            at = g
+        if state.group[g, SIZE] > 0 and g != but:
+            price = added_loss(ruler, state, p, copies, g, best)
+            if price < best:
+                best = price
+                at = g
     return at, best
 
 
@@ -433,7 +521,7 @@ def transfer(ruler, state, p, copies, g):
         leave(ruler, state, p)
         join(ruler, state, p, g)
     else:
-        q = new_piece(state, p, copies)
+        q = new_piece(state, state.piece[p, ROW], copies)
         state.piece[p, COPIES] -= copies
         state.group[state.piece[p, HOME], SIZE] -= copies
         join(ruler, state, q, g)
