@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shoal.bound import half_perimeter, largest_group, loss, squares
+from shoal.bound import half_perimeter, largest_group, loss, radius, squares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
@@ -15,12 +15,18 @@ _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "half-perimeter": half_perimeter.largest_half_perimeter,
     "largest": largest_group.largest_group,
     "loss": loss.total_loss,
+    "radius": radius.largest_radius,
     "squares": squares.sum_of_squares,
 }
 _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
     "half-perimeter": half_perimeter.prove,
     "largest": largest_group.prove,
     "loss": loss.prove,
+    "radius": radius.prove,
+}
+_AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, float]], Proof | None]] = {
+    "loss": loss.again,
+    "radius": radius.again,
 }
 
 
@@ -41,7 +47,7 @@ def again(
     objective: str, coded: Coded, task: Task, name: str, parameters: Mapping[str, float]
 ) -> Proof | None:
     """The bound that a certificate names, from its recorded parameters; None where it is not known."""
-    if objective == "loss":
-        return loss.again(coded, task, name, parameters)
+    if objective in _AGAIN:
+        return _AGAIN[objective](coded, task, name, parameters)
     proof = prove(objective, coded, task)
     return proof if proof is not None and proof.name == name else None

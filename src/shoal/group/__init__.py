@@ -14,9 +14,11 @@ from shoal.model.plan import Plan
 __all__ = ["METHODS", "check_fit", "facts", "fill_options", "load"]
 
 METHODS = (
+    "centre",
     "crowd",
     "fold",
     "forest",
+    "gather",
     "intervals",
     "k-member",
     "mdav",

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from shoal.kernels.spans import distance
 
-__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart"]
+__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart", "apart_each"]
 
 SPAN, STRAIGHT, GLOBE, GIVEN = 0, 1, 2, 3
 EARTH = 6371.0088
@@ -40,3 +41,12 @@ def apart(space, i, j):
         return math.sqrt(less)
     # exact near 0 and near the other side of the earth, where the arc sine of the chord is not
     return 2.0 * EARTH * math.atan2(math.sqrt(less), math.sqrt(more))
+
+
+@njit(cache=True)
+def apart_each(space, rows, others):
+    """The distance of each row to its own other row."""
+    out = np.empty(rows.size)
+    for at in range(rows.size):
+        out[at] = apart(space, rows[at], others[at])
+    return out
