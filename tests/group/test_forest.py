@@ -243,10 +243,10 @@ def test_stars_in_the_certificate_are_the_stars_in_the_release() -> None:
     release = shoal.anonymize(frame, plan)
     cells = sum(int((release.table[name] == "*").sum()) for name in frame.columns)
     about = release.certificate
-    assert about.value == cells + 4 * about.withheld
+    assert about.value == pytest.approx(cells + 4 * about.withheld)
     assert about.factor == FACTS.factor(3, 4) == 5
     assert about.bound is not None
-    assert about.bound <= about.value
+    assert about.bound <= about.value + 1e-9
     assert about.published == release.table.height
     values = {name: set(frame[name]) | {"*"} for name in frame.columns}
     assert all(set(release.table[name]) <= values[name] for name in frame.columns)

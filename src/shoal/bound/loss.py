@@ -8,6 +8,7 @@ import numpy as np
 
 from shoal.bound import growth, smallest_box
 from shoal.bound.boxes import most_boxes
+from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import neighbour_bound
 from shoal.bound.smallest_box import prove_by_boxes
@@ -26,6 +27,8 @@ _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
     "neighbour": neighbour_bound,
+    "pairs": pairs_again,
+    "triples": triples_again,
 }
 
 

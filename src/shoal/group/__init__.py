@@ -24,10 +24,12 @@ METHODS = (
     "mdav",
     "mondrian",
     "nng",
+    "pairs",
     "rectangles",
     "regions",
     "scheme",
     "spread",
+    "triples",
 )
 
 
