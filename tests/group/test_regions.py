@@ -227,17 +227,14 @@ def test_us_regions_are_at_most_half_above_the_bound(shared, which, share, k) ->
     assert grouping.sizes.max() <= 1.5 * prove(coded, task).bound
     label = dict(zip(coded.codes[grouping.distinct, 0].tolist(), grouping.group.tolist(), strict=True))
     place_of = {name: at for at, name in enumerate(graph.names)}
-    code = [place_of[name] for name in nodes["id"]]
-    inside = [(a, b) for a, b in pairs if label.get(code[a], -2) == label.get(code[b], -3)]
-    joined = connected_components(
-        coo_array((np.ones(len(inside)), tuple(zip(*inside, strict=True))), shape=(len(code), len(code)))
-    )[1]
+    its = np.array([label.get(place_of[name], -1) for name in nodes["id"]])
+    assert ((its < 0) == (people == 0)).all()
+    tails, heads = np.array(pairs).T
     for at in range(grouping.groups):
-        members = [v for v in range(len(code)) if label.get(code[v]) == at]
-        if len(set(joined[members])) > 1:  # regions without records may join what has some
-            empty = [v for v in range(len(code)) if people[v] == 0]
-            near = [(a, b) for a, b in pairs if {a, b} <= {*members, *empty}]
-            reached = {members[0]}
-            while more := {v for edge in near for v in edge if reached & set(edge)} - reached:
-                reached |= more
-            assert set(members) <= reached
+        # regions without records may be what joins those that have some
+        inside = (its == at) | (its < 0)
+        kept = inside[tails] & inside[heads]
+        joined = connected_components(
+            coo_array((np.ones(kept.sum()), (tails[kept], heads[kept])), shape=(its.size, its.size))
+        )[1]
+        assert np.unique(joined[its == at]).size == 1
