@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,7 @@ from shoal.model.certificate import Certificate, ratio_of
 from shoal.model.coded import Coded
 from shoal.model.comparison import Comparison, Trial
 from shoal.model.facts import Facts
-from shoal.model.files import Files
+from shoal.model.files import Files, lookup_path
 from shoal.model.graph import Graph
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.hierarchy import Builder, Hierarchy
@@ -76,6 +76,7 @@ class Release:
     repeats: tuple[Repeats, ...]
     _published: pl.DataFrame  # as judged: what is written, whatever becomes of `table`
     _receipt: Receipt
+    lookups: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def write(
         self,
@@ -96,6 +97,7 @@ class Release:
             path,
             delimiter=delimiter,
             inputs=inputs,
+            lookups=self.lookups,
         )
         return files
 
@@ -105,7 +107,8 @@ class Release:
         Nothing is drawn unless the verdict has passed, and no point of a person is in it.
         """
         at = engines.load(self.plan.engine)
-        drawn: Path = at.draw_map(self._published, self.plan, self.verdict, path)
+        table = at.from_ids(self._published, self.lookups)
+        drawn: Path = at.draw_map(table, self.plan, self.verdict, path)
         return drawn
 
     def in_words(self) -> tuple[str, ...]:
@@ -171,6 +174,11 @@ def anonymize(
         objective = grouping.objective or at.facts(method).objective
         proof = at.bound(objective, coded, task, grouping.proof)
     certificate = _certify(at, plan, method, coded, grouping, verdict, proof)
+    lookups: dict[str, pl.DataFrame] = {}
+    if plan.cells == "id":
+        table, lookups = at.to_ids(table, coded.columns)
+        marks = {name: at.digest_of(lookup) for name, lookup in lookups.items()}
+        certificate = replace(certificate, more={**certificate.more, "lookups": marks})
     receipt = Receipt.of(original)
     progress("done", 1.0)
     return Release(
@@ -184,6 +192,7 @@ def anonymize(
         repeats=tuple(_repeats(original, plan)),
         _published=table,
         _receipt=receipt,
+        lookups=lookups,
     )
 
 
@@ -421,13 +430,15 @@ def verify(
     receipt: Any = None,
     hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
     graphs: Mapping[str, Any] | None = None,
+    lookups: Mapping[str, Any] | None = None,
     missing: Sequence[str] = (),
     delimiter: str | None = None,
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
 
     `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
-    are needed for the loss of trees, graphs for that of regions, missing marks for the original.
+    are needed for the loss of trees, graphs for that of regions, missing marks for the original. Lookups of
+    published ids are looked for beside the release.
     """
     at = engines.load("local")
     table, digest = _table_of(release, delimiter)
@@ -435,6 +446,7 @@ def verify(
         certificate = Certificate.of_json(_text_of(certificate), release=digest)
     if isinstance(receipt, str | os.PathLike):
         receipt = Receipt.of_json(_text_of(receipt), release=digest)
+    table = _written_out(at, table, release, certificate, lookups or {})
     before, _ = _table_of(original, delimiter) if original is not None else (None, None)
     findings: list[Finding] = at.verify(
         table,
@@ -447,6 +459,30 @@ def verify(
         missing=(missing,) if isinstance(missing, str) else tuple(missing),
     )
     return tuple(findings)
+
+
+def _written_out(
+    at: ModuleType, table: pl.DataFrame, release: Any, certificate: Certificate, given: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The table with the sets behind its ids, from the lookup tables that were certified."""
+    marks = certificate.more.get("lookups")
+    if not isinstance(marks, Mapping):
+        return table
+    found: dict[str, pl.DataFrame] = {}
+    for name, mark in marks.items():
+        source = given.get(name)
+        if source is None and isinstance(release, str | os.PathLike):
+            source = lookup_path(release, name)
+        if source is None:
+            raise DataError(
+                f"The lookup table of column {name!r} is needed to verify its ids. Give lookups."
+            )
+        lookup, _ = _table_of(source, None)
+        if at.digest_of(lookup) != mark:
+            raise DataError(f"The lookup table of column {name!r} is not the one that was certified.")
+        found[name] = lookup
+    written: pl.DataFrame = at.from_ids(table, found)
+    return written
 
 
 def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | None]:

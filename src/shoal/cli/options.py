@@ -157,8 +157,8 @@ Style = Annotated[
 Cells = Annotated[
     str | None,
     typer.Option(
-        metavar="text|bounds|middle",
-        help="Ranges as text, as two typed columns, or as a typed middle.",
+        metavar="text|bounds|middle|id",
+        help="Ranges as text, two typed columns or a typed middle; id: sets by name, with a lookup table.",
         rich_help_panel=RESULT,
     ),
 ]

@@ -21,7 +21,7 @@ from shoal.model.task import Effort, Progress, Task, quota
 from shoal.publish import check_map, check_plot, check_target, draw_map
 from shoal.publish import draw_comparison as draw
 from shoal.publish import write_release as publish
-from shoal.recode import recode
+from shoal.recode import digest_of, from_ids, recode, to_ids
 
 __all__ = [
     "METHODS",
@@ -30,16 +30,19 @@ __all__ = [
     "check_map",
     "check_plot",
     "check_target",
+    "digest_of",
     "draw",
     "draw_map",
     "encode",
     "facts",
+    "from_ids",
     "group",
     "judge_any",
     "publish",
     "recode",
     "task_of",
     "threads",
+    "to_ids",
     "value",
     "verify",
 ]

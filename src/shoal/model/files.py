@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Files"]
+__all__ = ["Files", "lookup_path"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,7 @@ class Files:
     table: Path
     certificate: Path
     receipt: Path
+    lookups: tuple[Path, ...] = ()
 
     @classmethod
     def beside(cls, path: str | os.PathLike[str]) -> Files:
@@ -26,3 +27,9 @@ class Files:
             table.with_name(f"{table.stem}.certificate.json"),
             table.with_name(f"{table.stem}.receipt.json"),
         )
+
+
+def lookup_path(table: str | os.PathLike[str], column: str) -> Path:
+    """Where the members behind the ids of a column lie, beside a table."""
+    path = Path(table)
+    return path.with_name(f"{path.stem}.{''.join(c if c.isalnum() else '_' for c in column)}.csv")

@@ -20,7 +20,7 @@ from shoal.model.task import Effort
 __all__ = ["CELLS", "DISTANCES", "LOSSES", "STYLES", "Kind", "Plan"]
 
 STYLES = ("generalize", "suppress", "centres", "means")
-CELLS = ("text", "bounds", "middle")
+CELLS = ("text", "bounds", "middle", "id")
 LOSSES = ("leaves", "levels", "sets")
 DISTANCES = ("span", "euclidean", "great-circle", "matrix")
 ROLES = ("quasi", "sensitive", "keep", "identifier")

@@ -106,7 +106,7 @@ def sheet_of(table: pl.DataFrame, plan: Plan) -> Sheet:
 
 
 def _place_columns(name: str, parts: tuple[str, ...], cells: str) -> list[str]:
-    if cells == "text":
+    if cells in {"text", "id"}:
         return [name]
     ends = ("_low", "_high") if cells == "bounds" else ("", "_size")
     return [part + end for part in parts for end in ends]
@@ -129,7 +129,7 @@ def _boxes(name: str, grouped: pl.DataFrame, cells: str) -> Sheet:
 def _box(cell: list[object], cells: str) -> Box | None:
     if cell[0] is None or cell[0] == SUPPRESSED:
         return None
-    if cells == "text":
+    if cells in {"text", "id"}:
         (south, north), (west, east) = parse_box(str(cell[0]))
         return float(south), float(north), float(west), float(east)
     a, b, c, d = (float(str(end)) for end in cell)

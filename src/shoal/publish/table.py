@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, NotAnonymous, PlanError, ShoalError
 from shoal.model.certificate import Certificate
-from shoal.model.files import Files
+from shoal.model.files import Files, lookup_path
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
 from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, hash_of, is_same, sweep
@@ -101,6 +101,7 @@ def write_release(
     *,
     delimiter: str = ",",
     inputs: Iterable[str | os.PathLike[str]] = (),
+    lookups: Mapping[str, pl.DataFrame] | None = None,
 ) -> Files:
     """Publish a table that has passed; there is no way around the verdict."""
     if not verdict.has_passed:
@@ -108,10 +109,18 @@ def write_release(
     if verdict.k is None or verdict.k != certificate.k:
         raise NotAnonymous("The table was not judged for the certificate's k, so nothing was written.")
     files = check_target(path, inputs=inputs, delimiter=delimiter)
+    files = replace(files, lookups=tuple(lookup_path(files.table, name) for name in lookups or {}))
+    for target in files.lookups:
+        if any(is_same(target, Path(source)) for source in inputs):
+            raise PlanError(
+                f"The lookup table {str(target)!r} is one of the inputs. Write to another name."
+            )
     with _as_data_error(files.table), Draft(files.table) as draft:
         WRITERS[files.table.suffix.lower()](table, draft.path, delimiter)
         draft.keep()
         release = draft.fingerprint()
+        for target, lookup in zip(files.lookups, (lookups or {}).values(), strict=True):
+            _place(target, lookup.write_csv())
         sealed = certificate.sealed(release=release, original=receipt.original)
         _place_all(files, draft, sealed, receipt.sealed(release=release))
     return files

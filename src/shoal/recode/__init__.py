@@ -10,9 +10,10 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Groups
 from shoal.model.plan import Plan
 from shoal.recode.generalize import generalize
+from shoal.recode.ids import digest_of, from_ids, to_ids
 from shoal.recode.pieces import lay_out
 
-__all__ = ["recode"]
+__all__ = ["digest_of", "from_ids", "recode", "to_ids"]
 
 
 def recode(

@@ -97,7 +97,7 @@ def _ranges(column: Column, low: NDArray[np.int32], high: NDArray[np.int32], pla
     values, missing = column.numbers[0], column.axes[0].missing
     pairs, place = _by_pair(low, high)
     picked = pl.Series(place)
-    if plan.cells == "text":
+    if plan.cells in {"text", "id"}:
         texts = [text_of(value, column.form) for value in values.tolist()]
         cells = [
             (None if a == missing else SUPPRESSED if b == missing else print_range(texts[a], texts[b]))

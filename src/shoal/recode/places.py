@@ -22,7 +22,7 @@ def place_faces(column: Column, low: Codes, high: Codes, plan: Plan) -> list[pl.
     """
     missing = column.axes[0].missing
     absent, mixed = low[:, 0] == missing, high[:, 0] == missing
-    if plan.cells == "text":
+    if plan.cells in {"text", "id"}:
         ends = [
             _texts(column.numbers[axis], codes, mixed)
             for axis in (0, 1)
