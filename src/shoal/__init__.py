@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from shoal.model.certificate import Certificate
     from shoal.model.comparison import Comparison
+    from shoal.model.exposure import Exposure, Linkage
     from shoal.model.facts import Facts
     from shoal.model.files import Files
     from shoal.model.graph import Graph
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from shoal.run import (
         Release,
         anonymize,
+        attack,
         check_map,
         check_plot,
         check_table,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         compare,
         draw,
         methods,
+        risk,
         verify,
     )
 
@@ -45,11 +48,13 @@ _HOMES = {
     "Certificate": "model.certificate",
     "Comparison": "model.comparison",
     "DataError": "errors",
+    "Exposure": "model.exposure",
     "Facts": "model.facts",
     "Files": "model.files",
     "Finding": "model.verdict",
     "Graph": "model.graph",
     "Hierarchy": "model.hierarchy",
+    "Linkage": "model.exposure",
     "MissingExtra": "errors",
     "NotAnonymous": "errors",
     "Plan": "model.plan",
@@ -61,6 +66,7 @@ _HOMES = {
     "TooFewRows": "errors",
     "Verdict": "model.verdict",
     "anonymize": "run",
+    "attack": "run",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
     "check_map": "run",
@@ -79,6 +85,7 @@ _HOMES = {
     "read_hierarchy": "read.hierarchy",
     "read_plan": "read.plan",
     "read_table": "read.table",
+    "risk": "run",
     "verify": "run",
 }
 
@@ -86,11 +93,13 @@ __all__ = [
     "Certificate",
     "Comparison",
     "DataError",
+    "Exposure",
     "Facts",
     "Files",
     "Finding",
     "Graph",
     "Hierarchy",
+    "Linkage",
     "MissingExtra",
     "NotAnonymous",
     "Plan",
@@ -102,6 +111,7 @@ __all__ = [
     "TooFewRows",
     "Verdict",
     "anonymize",
+    "attack",
     "bins",
     "calendar",
     "check_map",
@@ -120,6 +130,7 @@ __all__ = [
     "read_hierarchy",
     "read_plan",
     "read_table",
+    "risk",
     "verify",
 ]
 

@@ -1,4 +1,4 @@
-"""The six commands."""
+"""The commands."""
 
 from __future__ import annotations
 
@@ -167,6 +167,86 @@ def check(
         show_verdict(verdict)
     if not verdict.has_passed:
         raise typer.Exit(3)
+
+
+@app.command(epilog="Example: shoal risk patients.csv -q birth_date,zip,sex --sampling 0.1")
+def risk(
+    context: typer.Context,
+    file: o.File,
+    quasi: o.Quasi = None,
+    sampling: o.Sampling = None,
+    threshold: o.Threshold = 0.2,
+    count: o.Count = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    as_json: o.Json = False,
+) -> None:
+    """Measure what a table as it is would give away.
+
+    Prosecutor, journalist and marketer risk, who stands alone, and which columns single out most.
+    """
+    from shoal.cli.screen import print_json, show_exposure
+    from shoal.cli.words import names_of
+
+    table = _read(context.params)
+    found = shoal.risk(
+        table.frame,
+        quasi=names_of(quasi or (), table.frame.columns),
+        sampling=sampling,
+        threshold=threshold,
+        count=count,
+    )
+    if as_json:
+        print_json({"risk": found, "is_high": found.is_high, "read": table.said})
+    else:
+        show_exposure(found)
+
+
+@app.command(
+    epilog="Example: shoal attack out.csv --known register.csv --match age=age,zip=zip -s diagnosis"
+)
+def attack(
+    context: typer.Context,
+    release: Annotated[Path, typer.Argument(help="The table to be attacked.", show_default=False)],
+    known: o.Known,
+    match: o.Match,
+    sensitive: o.Sensitive = None,
+    k: o.K = None,
+    count: o.Count = None,
+    hierarchies: o.Hierarchies = None,
+    hierarchy: o.Hierarchy = None,
+    nearest: o.Nearest = False,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    as_json: o.Json = False,
+) -> None:
+    """Try to find known persons in a release, before others do.
+
+    What an outsider who holds an identified register can pin down. Prints counts, never a value.
+    """
+    from shoal.cli.screen import print_json, show_linkage
+    from shoal.cli.words import matches_of, names_of, trees_of
+
+    given = context.params
+    table = _read({**given, "file": release}).frame
+    register = _read({**given, "file": known}).frame
+    pairs = matches_of(match, table.columns)
+    found = shoal.attack(
+        table,
+        register,
+        match=pairs,
+        sensitive=names_of(sensitive or (), table.columns),
+        hierarchies=trees_of(given, tuple(pairs)),
+        count=count,
+        k=k or 5,
+        nearest=nearest,
+    )
+    if as_json:
+        print_json({"attack": found})
+    else:
+        show_linkage(found)
 
 
 @app.command(epilog="Example: shoal verify out.csv out.certificate.json --original patients.csv")

@@ -63,6 +63,29 @@ Rule = Annotated[
         rich_help_panel=ROLES,
     ),
 ]
+Sampling = Annotated[
+    float | None,
+    typer.Option(metavar="SHARE", help="The share of the population that the table holds."),
+]
+Threshold = Annotated[
+    float, typer.Option(metavar="CHANCE", help="A record found with more than this chance is at high risk.")
+]
+Known = Annotated[
+    Path,
+    typer.Option(metavar="FILE", help="The register an outsider might hold.", show_default=False),
+]
+Match = Annotated[
+    list[str],
+    typer.Option(
+        metavar="COLUMN=COLUMN",
+        help="Column of the release = column of the register, comma-separated; a place: home=lat+lon.",
+        show_default=False,
+    ),
+]
+Nearest = Annotated[
+    bool,
+    typer.Option("--nearest", help="Persons whom no record covers get the nearest ones: for means."),
+]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

@@ -18,7 +18,16 @@ from rich.text import Text
 if TYPE_CHECKING:
     import shoal
 
-__all__ = ["print_json", "show_comparison", "show_findings", "show_methods", "show_release", "show_verdict"]
+__all__ = [
+    "print_json",
+    "show_comparison",
+    "show_exposure",
+    "show_findings",
+    "show_linkage",
+    "show_methods",
+    "show_release",
+    "show_verdict",
+]
 
 BAR = 20
 
@@ -136,6 +145,58 @@ def show_verdict(verdict: shoal.Verdict) -> None:
     if verdict.sensitive:
         console.print()
         _sensitive(console, verdict.sensitive)
+
+
+def show_exposure(found: shoal.Exposure) -> None:
+    """What `shoal risk` found: the verdict first."""
+    console = Console(highlight=False)
+    console.print(f"[bold {'red' if found.is_high else 'green'}]{escape(found.in_words())}[/]")
+    console.print()
+    table = Table("risk", "", box=None, header_style="dim", pad_edge=False)
+    table.columns[1].justify = "right"
+    table.add_row("records", f"{found.records:,}")
+    table.add_row("classes", f"{found.classes:,}")
+    table.add_row("records alone in their class", f"{found.uniques:,}")
+    table.add_row(f"records at high risk (above {found.threshold:.0%})", f"{found.at_risk:,}")
+    table.add_row("prosecutor, highest", f"{found.prosecutor_highest:.2%}")
+    table.add_row("prosecutor, mean", f"{found.prosecutor_mean:.2%}")
+    table.add_row("journalist, highest", f"{found.journalist_highest:.2%}")
+    table.add_row("marketer", f"{found.marketer:.2%}")
+    if found.sampling is not None:
+        name = f"alone in the population too, estimated ({found.estimator})"
+        table.add_row(name, f"{found.population_uniques:,.0f}")
+    console.print(Padding(table, (0, 2)))
+    for title, items in (
+        ("columns that single out most", found.columns),
+        ("pairs that single out most", found.pairs),
+        ("left once a column is dropped", found.without),
+    ):
+        if items:
+            console.print()
+            its = Table(title, "alone", "at high risk", box=None, header_style="dim", pad_edge=False)
+            its.columns[1].justify = its.columns[2].justify = "right"
+            for one in items:
+                its.add_row(escape(" + ".join(one.columns)), f"{one.uniques:,}", f"{one.at_risk:,}")
+            console.print(Padding(its, (0, 2)))
+
+
+def show_linkage(found: shoal.Linkage) -> None:
+    """What `shoal attack` found."""
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(found.in_words())}[/]")
+    console.print()
+    table = Table("persons in the register", f"{found.persons:,}", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    table.add_row("with a candidate", f"{found.found:,}")
+    table.add_row("pinned to one record", f"{found.one_record:,}")
+    table.add_row("pinned to one class", f"{found.one_class:,}")
+    table.add_row(f"with fewer than {found.fewer_than} candidates", f"{found.few:,}")
+    table.add_row("fewest candidates", f"{found.fewest:,}")
+    table.add_row("candidates in the middle", f"{found.median:g}")
+    table.add_row("candidates on average", f"{found.mean:.1f}")
+    for one in found.homogeneous:
+        table.add_row(f"whose {escape(one.column)} is certain", f"{one.persons:,}")
+    console.print(Padding(table, (0, 2)))
 
 
 def _sensitive(console: Console, columns: Iterable[Any]) -> None:

@@ -9,7 +9,17 @@ from typing import Any
 
 import shoal
 
-__all__ = ["files_named", "graphs_of", "names_of", "numbers_of", "plan_words", "sign_of", "trees_for"]
+__all__ = [
+    "files_named",
+    "graphs_of",
+    "matches_of",
+    "names_of",
+    "numbers_of",
+    "plan_words",
+    "sign_of",
+    "trees_for",
+    "trees_of",
+]
 
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 BY_COLUMN = ("kinds", "hierarchies", "weights")
@@ -144,6 +154,17 @@ def _lay_roles(words: dict[str, Any], given: Mapping[str, Any], columns: Sequenc
             words[role] = tuple(name for name in words[role] if name not in renamed)
     if given.get("count") is None and words.get("count") in renamed - {None}:
         del words["count"]
+
+
+def matches_of(texts: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
+    """Columns of the release with those of the register: `age=alter,zip=plz`; `zip` alone is `zip=zip`."""
+    parts = [part if "=" in part else f"{part}={part}" for part in names_of(texts, columns)]
+    return pairs_of(parts, columns, option="--match")
+
+
+def trees_of(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """The hierarchies given for some columns."""
+    return _trees(given, columns, {"quasi": columns}, {})
 
 
 def trees_for(certificate: Path, texts: Sequence[str]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from shoal.bound import prove, value_of
+from shoal.check import expose, judge_any, link
 from shoal.check import judge as check
-from shoal.check import judge_any
 from shoal.encode import encode
 from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
@@ -34,10 +34,12 @@ __all__ = [
     "draw",
     "draw_map",
     "encode",
+    "expose",
     "facts",
     "from_ids",
     "group",
     "judge_any",
+    "link",
     "publish",
     "recode",
     "task_of",

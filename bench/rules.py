@@ -1,0 +1,113 @@
+"""Rules on Adult (issue 9): loss and time of each rule beside k alone, values held against pycanon.
+
+    python bench/rules.py [--method crowd] [--pycanon]
+
+Adult with occupation sensitive and 7 quasi-identifiers, k = 5. With `--pycanon` the releases are measured
+by pycanon too, in a virtual environment of its own under bench/.venvs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+from time import perf_counter, process_time
+
+import shoal
+from adult import QUASI, ROOT, hierarchies_path, table_path
+
+SENSITIVE = "occupation"
+SEVEN = tuple(name for name in QUASI if name != SENSITIVE)
+RULES = (
+    (),
+    (f"{SENSITIVE}: 3-diverse",),
+    (f"{SENSITIVE}: 5-diverse",),
+    (f"{SENSITIVE}: entropy 3-diverse",),
+    (f"{SENSITIVE}: 0.2-close",),
+)
+JUDGE = """
+import json, sys
+import pandas as pd
+from pycanon import anonymity
+frame = pd.read_csv(sys.argv[1], dtype=str, keep_default_na=False)
+quasi, sensitive = json.loads(sys.argv[2]), [sys.argv[3]]
+print(json.dumps({
+    "k": int(anonymity.k_anonymity(frame, quasi)),
+    "distinct": int(anonymity.l_diversity(frame, quasi, sensitive)),
+    "entropy": float(anonymity.entropy_l_diversity(frame, quasi, sensitive)),
+    "close": float(anonymity.t_closeness(frame, quasi, sensitive)),
+}))
+"""
+
+
+def pycanon() -> Path:
+    """A Python that has pycanon; made on first use."""
+    home = ROOT / "bench" / ".venvs" / "pycanon"
+    python = home / "bin" / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "pycanon"], check=True)
+    return python
+
+
+def judged(python: Path, release: shoal.Release) -> dict[str, float]:
+    """What pycanon measures of a release."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "release.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(release.table.columns)
+            writer.writerows(release.table.rows())
+        words = [python, "-W", "ignore", "-c", JUDGE, path, json.dumps(SEVEN), SENSITIVE]
+        done = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    """Print one line per rule."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--method", default="auto")
+    words.add_argument("-k", type=int, default=5)
+    words.add_argument("--pycanon", action="store_true")
+    given = words.parse_args()
+    python = pycanon() if given.pycanon else None
+    frame = shoal.read_table(table_path()).frame
+    trees = {
+        name: shoal.read_hierarchy(hierarchies_path() / f"{name}.csv", column=name)
+        for name in SEVEN
+        if name != "age"
+    }
+    plan = {
+        "k": given.k,
+        "quasi": SEVEN,
+        "sensitive": SENSITIVE,
+        "method": given.method,
+        "kinds": {"age": "number"},
+        "hierarchies": trees,
+    }
+    shoal.anonymize(frame.head(500), **plan, rules=RULES[1])  # compile
+    first = None
+    for rules in RULES:
+        start, busy = perf_counter(), process_time()
+        release = shoal.anonymize(frame, **plan, rules=rules)
+        seconds, busy = perf_counter() - start, process_time() - busy
+        about, its = release.certificate, release.verdict.sensitive[0]
+        first = first or (about.loss_percent, busy)
+        print(
+            f"{' '.join(rules) or 'k alone':34} GCP {about.loss_percent:6.3f} %  "
+            f"added {about.loss_percent - first[0]:6.3f}  classes {about.classes:5}  "
+            f"{seconds:6.1f} s, {busy:6.1f} s busy (allowed {3 * first[1] + 5:.1f})  "
+            f"distinct {its.distinct}  entropy {its.entropy:.6f}  close {its.closeness_equal:.6f}"
+        )
+        sys.stdout.flush()
+        if python is not None:
+            print(f"{'':10}pycanon: {judged(python, release)}")
+
+
+if __name__ == "__main__":
+    main()

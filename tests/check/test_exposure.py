@@ -1,0 +1,189 @@
+"""Risk and the linkage trial, against examples worked by hand and simulation."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.check.exposure import journalist_risk, population_uniques
+from shoal.errors import DataError, PlanError
+from shoal.model.hierarchy import Hierarchy
+
+
+def test_risks_by_hand():
+    # classes: 1, 2 and 3 records
+    frame = pl.DataFrame({"age": [1, 2, 2, 3, 3, 3], "sex": list("mmmfff")})
+    found = shoal.risk(frame, quasi=["age", "sex"], threshold=0.4)
+    assert (found.records, found.classes, found.uniques, found.at_risk) == (6, 3, 1, 3)
+    assert found.prosecutor_highest == found.journalist_highest == 1
+    assert found.prosecutor_mean == pytest.approx(3 / 6)
+    assert found.marketer == pytest.approx(3 / 6)
+    assert found.population_uniques == 1
+    assert [(one.columns, one.uniques) for one in found.columns] == [(("age",), 1), (("sex",), 0)]
+    assert [(one.columns, one.uniques) for one in found.pairs] == [(("age", "sex"), 1)]
+    # dropping age leaves nobody alone
+    assert [(one.columns, one.uniques) for one in found.without] == [(("age",), 0), (("sex",), 1)]
+    assert found.is_high
+    assert found.in_words().startswith("HIGH RISK. 1 of 6 records (16.7 %)")
+
+
+def test_a_safe_table_is_called_safe():
+    found = shoal.risk(pl.DataFrame({"age": [1] * 5 + [2] * 6}), quasi="age")
+    assert not found.is_high
+    assert "LOW RISK. Every record stands in a class of at least 5" in found.in_words()
+
+
+def test_the_threshold_is_not_above_itself():
+    assert shoal.risk(pl.DataFrame({"age": [1] * 5}), quasi="age", threshold=0.2).at_risk == 0
+    assert shoal.risk(pl.DataFrame({"age": [1] * 4}), quasi="age", threshold=0.2).at_risk == 4
+
+
+def test_journalist_risk_is_the_series_it_stands_for():
+    # the sum over h >= f of 1/h * C(h-1, f-1) p^f (1-p)^(h-f)
+    for p in (0.05, 0.3, 0.9):
+        for f in (1, 2, 7):
+            series = sum(
+                math.comb(h - 1, f - 1) * p**f * (1 - p) ** (h - f) / h for h in range(f, int(60 * f / p))
+            )
+            assert journalist_risk(np.array([f]), p)[0] == pytest.approx(series, rel=1e-6)
+    assert journalist_risk(np.array([1]), 0.1)[0] == pytest.approx(0.1 / 0.9 * math.log(10))
+    np.testing.assert_allclose(journalist_risk(np.array([1, 4]), 1.0), [1, 0.25])
+
+
+def test_population_uniques_by_hand_and_by_simulation():
+    # 2 classes of 1 and 1 of 3, p = 1/2: 2 * 2 / (1 + 1 + 3/4)
+    assert population_uniques(np.array([1, 1, 3]), 0.5) == pytest.approx(4 / 2.75)
+    assert population_uniques(np.array([1, 1, 3]), 1.0) == 2
+    assert population_uniques(np.array([2, 3]), 0.5) == 0
+    random_ = np.random.default_rng(0)
+    population = np.minimum(random_.geometric(0.3, 20_000), 12)
+    sample = random_.binomial(population, 0.5)
+    true = int(((sample == 1) & (population == 1)).sum())
+    found = population_uniques(sample[sample > 0], 0.5)
+    assert found == pytest.approx(true, rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ({"quasi": []}, PlanError),
+        ({"quasi": ["age", "age"]}, PlanError),
+        ({"quasi": ["zip"]}, DataError),
+        ({"quasi": ["age"], "sampling": 0}, PlanError),
+        ({"quasi": ["age"], "sampling": 1.5}, PlanError),
+        ({"quasi": ["age"], "threshold": 0}, PlanError),
+    ],
+)
+def test_wrong_words_are_refused(words, error):
+    with pytest.raises(error):
+        shoal.risk(pl.DataFrame({"age": [1, 2]}), **words)
+
+
+REGISTER = pl.DataFrame(
+    {
+        "name": ["p", "q", "r", "s"],
+        "alter": [20, 33, 50, None],
+        "ort": ["Bonn", "Köln", "Paris", "Bonn"],
+        "tag": ["2020-01-02", "2020-03-01", "2021-01-01", "2020-01-01"],
+    }
+)
+TREE = Hierarchy.of_paths([("Bonn", "DE", "*"), ("Köln", "DE", "*"), ("Paris", "FR", "*")])
+
+
+def test_every_form_of_cell_is_understood():
+    release = pl.DataFrame(
+        {
+            "age": ["[20, 30]", "[20, 30]", "33", "*"],
+            "city": ["DE", "DE", "Köln", "*"],
+            "day": ["[2020-01-01, 2020-02-01]"] * 2 + ["2020-03-01", "*"],
+            "ill": ["flu", "flu", "cold", "gout"],
+        }
+    )
+    found = shoal.attack(
+        release,
+        REGISTER,
+        match={"age": "alter", "city": "ort", "day": "tag"},
+        sensitive="ill",
+        hierarchies={"city": TREE},
+        k=3,
+    )
+    # p: both flu and the star; q: cold and the star; r: the star alone; s (age unknown): like p
+    assert (found.persons, found.found) == (4, 4)
+    assert (found.one_record, found.one_class, found.fewest, found.median) == (1, 1, 1, 2.5)
+    assert found.few == 2
+    assert found.homogeneous[0].persons == 1  # r
+    without_star = shoal.attack(
+        release.head(3), REGISTER, match={"age": "alter", "city": "ort"}, sensitive="ill",
+        hierarchies={"city": TREE},
+    )  # fmt: skip
+    # p and s (Bonn lies below DE, and is not Köln) in the class with flu twice, q in that with cold
+    assert (without_star.found, without_star.one_class, without_star.one_record) == (3, 3, 1)
+    assert without_star.homogeneous[0].persons == 3
+
+
+def test_sets_bounds_places_and_means():
+    sets = pl.DataFrame({"city": ["{Bonn, Köln}"] * 3})
+    assert shoal.attack(sets, REGISTER, match={"city": "ort"}).found == 3
+    bounds = pl.DataFrame({"age_low": [18, 18], "age_high": [34, 34]})
+    found = shoal.attack(bounds, REGISTER.head(3), match={"age": "alter"})
+    assert (found.found, found.fewest) == (2, 2)
+    places = pl.DataFrame({"home": ["[1, 2] x [5, 6]", "[1, 2] x [7, 8]"]})
+    register = pl.DataFrame({"lat": [1.5], "lon": [7.5]})
+    assert shoal.attack(places, register, match={"home": "lat+lon"}).one_record == 1
+    means = pl.DataFrame({"age": [22.5, 22.5, 49.0, 49.0]})
+    three = REGISTER.head(3)
+    assert shoal.attack(means, three, match={"age": "alter"}).found == 0
+    near = shoal.attack(means, three, match={"age": "alter"}, nearest=True)
+    assert (near.found, near.fewest) == (3, 2)
+
+
+def test_a_release_hides_everybody_of_its_table():
+    luck = random.Random(0)
+    frame = pl.DataFrame(
+        {
+            "age": [luck.randint(20, 80) for _ in range(200)],
+            "city": [luck.choice(["Bonn", "Köln", "Paris"]) for _ in range(200)],
+            "ill": [luck.choice(["flu", "flu", "flu", "cold", "gout"]) for _ in range(200)],
+        }
+    )
+    words = {
+        "quasi": ["age", "city"],
+        "hierarchies": {"city": TREE},
+        "sensitive": "ill",
+        "method": "mondrian",
+    }
+    attack = {"match": {"age": "age", "city": "city"}, "sensitive": "ill", "hierarchies": {"city": TREE}}
+    raw = shoal.attack(frame, frame, **attack, k=3)
+    assert raw.one_record > 20
+    plain = shoal.attack(shoal.anonymize(frame, k=3, **words).table, frame, **attack, k=3)
+    assert (plain.few, plain.one_record, plain.found) == (0, 0, 200)
+    assert plain.homogeneous[0].persons > 0
+    ruled = shoal.anonymize(frame, k=3, rules="ill: 3-diverse", **words).table
+    assert shoal.attack(ruled, frame, **attack, k=3).homogeneous[0].persons == 0
+
+
+def test_candidates_equal_a_plain_count():
+    luck = random.Random(3)
+    cells = [sorted(luck.sample(range(30), 2)) for _ in range(40)]
+    release = pl.DataFrame({"age": [f"[{a}, {b}]" for a, b in cells]})
+    known = [luck.randint(0, 30) for _ in range(25)]
+    counts = [sum(a <= value <= b for a, b in cells) for value in known]
+    found = shoal.attack(release, pl.DataFrame({"age": known}), match={"age": "age"})
+    assert found.found == sum(count > 0 for count in counts)
+    assert found.mean == pytest.approx(np.mean([count for count in counts if count]))
+    assert all(a <= b for a, b in pairwise([found.fewest, found.median]))
+
+
+def test_wrong_columns_are_named():
+    with pytest.raises(DataError, match="The release has no column 'zip'"):
+        shoal.attack(REGISTER, REGISTER, match={"zip": "ort"})
+    with pytest.raises(DataError, match="The register has no column 'zip'"):
+        shoal.attack(REGISTER, REGISTER, match={"ort": "zip"})
+    with pytest.raises(PlanError, match="Nothing is matched"):
+        shoal.attack(REGISTER, REGISTER, match={})
