@@ -7,50 +7,13 @@ import polars as pl
 import pytest
 
 import naive
-from naive import Path, Table
+from naive import Table
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group.k_member import group
 from shoal.model.plan import Plan
 from shoal.model.task import Task
-from tables import coded_of
-
-# every span of these columns is a multiple of 1/8, so sums are exact and ties are true ties
-LEAVES: list[Path] = [
-    (leaf, twig, branch, "*")
-    for leaf, twig, branch in [
-        ("a", "ab", "left"),
-        ("b", "ab", "left"),
-        ("c", "c-", "left"),
-        ("d", "de", "right"),
-        ("e", "de", "right"),
-        ("f", "f-", "right"),
-        ("g", "gh", "far"),
-        ("h", "gh", "far"),
-        ("i", "i-", "far"),
-    ]
-]
-
-
-def exact_table(rows: int, seed: int, *, missing: bool) -> Table:
-    """Distinct rows in the order of their codes."""
-    luck = random.Random(seed)
-    paths = LEAVES[:-1] if missing else LEAVES
-    labels = list("pqrs") + ([] if missing else ["t"])
-    pools = [[*range(9)], [path[0] for path in paths], labels]
-    lines = {(0, "a", labels[0]), (8, "b", labels[1]), *((4, "a", label) for label in labels)}
-    if missing:
-        lines |= {(None, None, None)}
-        pools = [[*pool, None] for pool in pools]
-    while len(lines) < rows:
-        lines.add(tuple(luck.choice(pool) for pool in pools))
-    order = sorted(lines, key=lambda line: [(cell is None, cell) for cell in line])
-    return Table(
-        cells={name: [line[at] for line in order] for at, name in enumerate(("age", "job", "town"))},
-        kinds={"age": "number", "job": "tree", "town": "label"},
-        paths={"job": paths},
-        weights={"age": luck.choice([1.0, 2.0]), "job": 1.0, "town": luck.choice([0.0, 0.5])},
-    )
+from tables import coded_of, exact_table
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -24,12 +24,15 @@ METHODS = (
     "mdav",
     "mondrian",
     "nng",
+    "oka",
     "pairs",
     "rectangles",
     "regions",
     "scheme",
     "spread",
+    "threshold",
     "triples",
+    "weighted-means",
 )
 
 
