@@ -15,7 +15,7 @@ def _gap(metric, axis, code, mean, mode):
     """What a row is apart from a centroid on one axis; `mode` is the missing code where most are."""
     if metric.form[axis] == LINE:
         gone = metric.missing[axis]
-        if gone in (code, mode):
+        if code == gone or mode == gone:  # noqa: PLR1714 - codes of two integer types
             return 0.0 if code == mode else metric.most[axis]
         return abs(metric.data[metric.offset[axis] + code] - mean)
     if code == mode:
