@@ -73,6 +73,7 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
     console.print()
     for what, path, aside in (
         ("release", files.table, ""),
+        *(("lookup", path, "  (what the ids stand for)") for path in files.lookups),
         ("certificate", files.certificate, ""),
         ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
     ):
@@ -93,6 +94,12 @@ def _losses(console: Console, columns: Iterable[Any]) -> None:
 
 
 def _notes(release: shoal.Release) -> Iterable[str]:
+    for name, graph in release.plan.graphs.items():
+        if graph.loops or graph.repeats:
+            yield (
+                f"The graph of {name} has {graph.loops:,} edges from a region to itself and "
+                f"{graph.repeats:,} that stand twice; they were left out."
+            )
     if release.guessed:
         kinds = ", ".join(f"{name} {kind}" for name, kind in release.guessed.items())
         yield f"Kinds were guessed: {kinds}. Declare them with --kind where that is wrong."
