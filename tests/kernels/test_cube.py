@@ -80,7 +80,7 @@ def test_a_cube_holds_every_closed_cell_once(seed: int) -> None:
     k = 2 + seed % 3
     shape = shape_of(coded.codes, coded.count, coded.metric)
     swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
-    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, np.inf, 10**6)
+    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, np.inf, 10**6, 10**8)
     cells = [cube.entry[a:b].tolist() for a, b in zip(cube.start, cube.start[1:], strict=False)]
     assert all(cell == sorted(cell) for cell in cells)
     assert len(cells) == len({frozenset(cell) for cell in cells})
@@ -94,7 +94,7 @@ def test_a_window_costs_what_its_box_gives_up_or_more(seed: int) -> None:
     k = 2 + seed % 3
     shape = shape_of(coded.codes, coded.count, coded.metric)
     swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
-    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, np.inf, 10**6)
+    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, np.inf, 10**6, 10**8)
     best = np.full(swept.held.size, np.inf)
     for c in range(cube.cost.size):
         cell = cube.entry[cube.start[c] : cube.start[c + 1]]
@@ -138,7 +138,7 @@ def test_the_cheapest_crowd_is_taken_first() -> None:
     coded = encode(frame, Plan(k=3, quasi=("age",)))
     shape = shape_of(coded.codes, coded.count, coded.metric)
     swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
-    cube = build_cube(swept.code, swept.held, shape, coded.metric, 3, np.inf, 10**6)
+    cube = build_cube(swept.code, swept.held, shape, coded.metric, 3, np.inf, 10**6, 10**8)
     label, groups = take_crowds(swept, cube, 3, np.zeros(6), cube.entry.copy(), np.inf)
     assert groups == 2
     assert label.tolist() == [1, 0, 0, 0, 1, 1]

@@ -40,7 +40,7 @@ def boxes_below(coded: Coded, k: int, cap: float, room: int) -> Boxes | None:
     """All boxes that cost at most `cap`; None where they would take more than `room` entries."""
     shape = shape_of(coded.codes, coded.count, coded.metric, -1)
     swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
-    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, cap, room)
+    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, cap, room, 12 * room)
     if not cube.whole:
         return None
     # a group in a window of several labels need not hold all of them: two is all that can be charged

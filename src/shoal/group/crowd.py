@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.kernels.cube import build_cube, shape_of
 from shoal.kernels.cuts import cut_apart
-from shoal.kernels.queue import cheapest_windows, insert_left, sweep_rows, take_crowds
+from shoal.kernels.queue import cheapest_windows, grow_crowds, insert_left, sweep_rows, take_crowds
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded, Metric
 from shoal.model.facts import Facts
@@ -65,10 +65,14 @@ WHOLE, BLOCK = 40_000, 10_000
 """Distinct rows that are grouped together; larger tables are cut into blocks of so many and up."""
 HUGE, SMALLER_BLOCK = 4_000_000, 2_500
 """Tables from so many distinct rows on are cut into smaller blocks where the effort is quick."""
-ROOM, ROOM_PER_ROW = 20_000_000, 150
-"""Entries a cube may have, at all and per row; where it has more, rows are cut into smaller parts."""
+LOOKS = {"quick": 2_000, "normal": 6_000, "thorough": 20_000}
+"""Rows looked at, for each row, while a cube is built; where that is not enough, rows are cut apart."""
+LEAST_LOOKS, ROOM = 4_000_000, 80_000_000
+"""Looks that are always granted, and entries that are never exceeded: 320 MB."""
+HALVINGS = (4, 1)
+"""How often number columns other than the sweep are halved, at first and where boxes are too many."""
 PARTS, SMALL = 4, 2_000
-"""How many parts, and the distinct rows from which on they are cut down to groups."""
+"""Into how many parts rows are cut, and how many rows are grown to groups one by one instead."""
 FIRST_CAP = 1.0 / 64
 """Boxes of the first stage cost at most this share of everything; each further stage doubles it."""
 PRICES = (0.0, 0.5)
@@ -85,9 +89,11 @@ def group(coded: Coded, task: Task) -> Grouping:
         raise TooFewRows(rows=coded.total, k=task.k)
     blocks = _blocks(coded, task)
     prices = PRICES if len(blocks) == 1 else PRICES[:1]
+    looks = LOOKS[task.effort.level or "normal"]
+    quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
     tries = [(rows, price) for rows in blocks for price in prices]
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
-        found = list(pool.map(lambda one: _crowds(coded, one[0], task.k, one[1]), tries))
+        found = list(pool.map(lambda one: _crowds(coded, one[0], task.k, one[1], looks, quota), tries))
     label = np.full(coded.distinct, -1, dtype=np.int32)
     groups = 0
     for at, rows in enumerate(blocks):
@@ -108,7 +114,9 @@ def _blocks(coded: Coded, task: Task) -> list[Rows]:
     return [rows[part] for part in _parts(coded.codes[rows], coded.count[rows], coded.metric, records)]
 
 
-def _crowds(coded: Coded, rows: Rows, k: int, price: float) -> tuple[Labels, int, float]:
+def _crowds(
+    coded: Coded, rows: Rows, k: int, price: float, looks: int, quota: int
+) -> tuple[Labels, int, float]:
     """Groups of a block: a label per row, how many there are, and their loss.
 
     Stages with dearer and dearer boxes give what one cube of all boxes would give: no window left out
@@ -117,37 +125,42 @@ def _crowds(coded: Coded, rows: Rows, k: int, price: float) -> tuple[Labels, int
     codes, count, metric = coded.codes[rows], coded.count[rows], coded.metric
     label = np.full(rows.size, -1, dtype=np.int32)
     groups = 0
-    todo = [(np.arange(rows.size), coded.weight * FIRST_CAP)]
+    todo = [(np.arange(rows.size), coded.weight * FIRST_CAP, HALVINGS[0])]
     while todo:
-        free, cap = todo.pop()
+        free, cap, halvings = todo.pop()
         if count[free].sum() < k:
             continue
         if cap >= coded.weight:
             cap = np.inf
         its_codes, its_count = codes[free], count[free]
-        shape = shape_of(its_codes, its_count, metric)
+        shape = shape_of(its_codes, its_count, metric, halvings)
         swept = sweep_rows(its_codes, its_count, metric, shape)
-        room = max(ROOM, ROOM_PER_ROW * free.size)
-        cube = build_cube(swept.code, swept.held, shape, metric, k, cap, room)
-        if not cube.whole and free.size > SMALL:
-            parts = _parts(its_codes, its_count, metric, max(k, int(its_count.sum()) // PARTS))
-            if len(parts) > 1:
-                todo += [(free[part], cap) for part in reversed(parts)]
-                continue
+        work = max(LEAST_LOOKS, looks * free.size)
+        cube = build_cube(swept.code, swept.held, shape, metric, k, cap, ROOM, work)
         if cube.whole:
             off = price * np.minimum(cheapest_windows(swept, cube, k), cap)
             found, new = take_crowds(swept, cube, k, off, cube.entry, (1.0 - price) * cap)
             its_label = np.empty_like(found)
             its_label[swept.row] = found
-        else:
+        elif halvings > HALVINGS[1]:  # fewer boxes of number columns
+            todo.append((free, cap, HALVINGS[1]))
+            continue
+        elif free.size > SMALL:
+            parts = _parts(its_codes, its_count, metric, max(k, int(its_count.sum()) // PARTS))
+            if len(parts) > 1:
+                todo += [(free[part], cap, halvings) for part in reversed(parts)]
+                continue
             its_label = cut_apart(its_codes, its_count, metric, k)
             new = int(its_label.max()) + 1
+        else:
+            its_label, new = grow_crowds(its_codes, its_count, metric, k)
         taken = its_label >= 0
         label[free[taken]] = its_label[taken] + groups
         groups += new
-        todo.append((free[~taken], cap * 2.0))
-    insert_left(codes, count, metric, label, groups, 0, coded.weight)
-    return label, groups, _loss(codes, count, metric, label, groups)
+        todo.append((free[~taken], cap * 2.0, halvings))
+    withheld = insert_left(codes, count, metric, label, groups, quota, coded.weight)
+    loss = _loss(codes, count, metric, label, groups) + withheld * coded.weight
+    return label, groups, loss
 
 
 def _parts(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Metric, records: int) -> list[Rows]:
@@ -161,6 +174,9 @@ def _parts(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Metric, r
 def _loss(
     codes: NDArray[np.int32], count: NDArray[np.int64], metric: Metric, label: Labels, groups: int
 ) -> float:
+    """Size times spans over the groups."""
     order = np.argsort(label, kind="stable").astype(np.int32)
+    order = order[label[order] >= 0]
     starts = np.searchsorted(label[order], np.arange(groups + 1))
-    return float(group_losses(codes, metric, order, starts) @ np.bincount(label, weights=count))
+    sizes = np.bincount(label[order], weights=count[order])
+    return float(group_losses(codes, metric, order, starts) @ sizes)

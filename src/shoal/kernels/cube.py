@@ -19,10 +19,6 @@ from shoal.kernels.spans import LINE, SET, TREE, span
 __all__ = ["Cube", "Shape", "build_cube", "lay_out", "shape_of"]
 
 
-WORK = 12
-"""Rows that may be looked at for each entry there is room for."""
-
-
 class Shape(NamedTuple):
     """How a table is seen as a cube.
 
@@ -252,11 +248,11 @@ def _tight_cost(code, rows, begin, stop, shape, metric, mask):
 
 
 @njit(cache=True, nogil=True)
-def build_cube(code, count, shape, metric, k, cap, room):
+def build_cube(code, count, shape, metric, k, cap, room, work_room):
     """The closed cells of at least k records that cost at most `cap` outside the sweep.
 
     `code[q]` holds the codes of dimension q, rows in sweep order, every count positive. Stops once the
-    cells would hold more than `room` entries, or where more than WORK * room rows were looked at. The
+    cells would hold more than `room` entries, or where more than `work_room` rows were looked at. The
     cell of all rows is the last one, whatever it costs.
     """
     dims, m = code.shape
@@ -308,7 +304,7 @@ def build_cube(code, count, shape, metric, k, cap, room):
                 depth -= 1
                 continue
             looked += stop[depth] - begin[depth]
-            if looked > WORK * room:
+            if looked > work_room:
                 whole = False
                 break
             kept[depth] = _split(
