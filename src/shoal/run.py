@@ -238,7 +238,11 @@ def _certify(
         assert agree or plan.cells != "text", "the check's loss is the loss of the groups"
         loss = verdict.loss
         value = loss if objective == "loss" else value
-    everything = coded.total * coded.weight
+    percent: float | None = verdict.loss_percent
+    if plan.style == "centres":  # values of one row, which say nothing of the spans of its group
+        loss, percent = None, None
+    elif percent is None:
+        percent = 100 * loss / (coded.total * coded.weight)
     bound = proof.bound if proof else None
     return Certificate(
         shoal=version("shoal"),
@@ -262,7 +266,7 @@ def _certify(
         # a factor is proved against the best release without rules
         factor=None if coded.held is not None else grouping.factor or facts.factor(plan.k, len(plan.quasi)),
         loss=loss,
-        loss_percent=100 * loss / everything if verdict.loss_percent is None else verdict.loss_percent,
+        loss_percent=percent,
         columns=verdict.columns,
         rules=verdict.rules,
         plan=plan.as_run(

@@ -278,7 +278,7 @@ def test_what_a_later_version_may_bring_is_said_to_be_unknown(written):
     findings = shoal.verify(files.table, certificate, original=original, hierarchies={"code": TREE})
     assert failed(findings) == set()
     assert {"objective", "bound", "original"} <= unknown(findings)
-    raw["style"] = raw["plan"]["style"] = "centres"
+    raw["style"] = raw["plan"]["style"] = "means"
     certificate = shoal.Certificate.of_json(json.dumps(raw))
     findings = shoal.verify(files.table, certificate, original=original, hierarchies={"code": TREE})
     assert failed(findings) == set()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check import centres
 from shoal.check.diversity import measure
 from shoal.check.kanonymity import Classes, classes_of, records_of, too_small
 from shoal.check.loss import (
@@ -20,10 +22,10 @@ from shoal.check.loss import (
 )
 from shoal.check.risk import risk_of
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
-from shoal.check.rules import broken, rulings_of, unit_ruling
+from shoal.check.rules import broken, rule_on, rulings_of, unit_ruling
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
-from shoal.model.plan import Plan
+from shoal.model.plan import RADIUS, SIZE, Plan
 from shoal.model.verdict import ColumnLoss, Ruling, Verdict
 
 __all__ = ["judge", "verdict_of"]
@@ -51,8 +53,10 @@ def judge(
     others = {*plan.sensitive, *plan.keep, plan.count}
     quasi = [name for name in table.columns if name not in others]
     rulers = [(column, ruler_of(column, loss=plan.loss)) for column in columns]
+    if plan.style == "centres":
+        return _judge_centres(table, plan, rulers, withheld=withheld, judge_k=judge_k, trees=trees or {})
     wanted = [n for _, ruler in rulers if ruler is not None for n in published_names(ruler, plan.cells)]
-    reasons = _wrong_columns(table, plan, wanted)
+    reasons = _wrong_columns(table, plan, [*wanted, *((plan.count,) if plan.count is not None else ())])
     if plan.count is not None and plan.count not in table.columns:
         classes = classes_of(table, quasi, records_of(table, None))
     else:
@@ -81,6 +85,51 @@ def judge(
         reasons=reasons + measured,
         rules=rulings,
     )
+
+
+def _judge_centres(
+    table: pl.DataFrame,
+    plan: Plan,
+    rulers: Sequence[tuple[Column, Ruler | None]],
+    *,
+    withheld: int,
+    judge_k: bool,
+    trees: Mapping[str, Hierarchy],
+) -> Verdict:
+    """A line is a class here, and what it holds is read from its counts."""
+    names = [*plan.quasi, SIZE, RADIUS]
+    counted = [*plan.sensitive, *plan.keep]
+    extra = [repr(name) for name in table.columns if name not in {*names, *counted}]
+    reasons = _wrong_columns(table, plan, names)
+    if extra:
+        reasons += (f"The table has columns that no line of centres has: {', '.join(extra)}.",)
+    classes = centres.lines_of(table)
+    if judge_k:
+        reasons += too_small(classes, plan.k)
+    if classes.total == 0:
+        reasons += ("The table holds no records.",)
+    reasons += tuple(centres.faults(table, classes, [ruler for _, ruler in rulers], counted))
+    read = {name: centres.unfold(table[name], classes) for name in counted if name in table.columns}
+    # what cannot be read has been said and is not measured
+    unfolded = {name: (values, its) for name, (values, its, unfit) in read.items() if not unfit}
+    rulings = tuple(
+        rule_on(*unfolded[rule.column], rule, trees.get(rule.column))
+        for rule in plan.rules_read
+        if rule.column in unfolded
+    )
+    verdict = verdict_of(
+        table,
+        classes,
+        k=plan.k if judge_k else None,
+        sensitive=(),
+        withheld=withheld,
+        losses=tuple(ColumnLoss(c.name, c.weight, c.denominator, None) for c, _ in rulers),
+        entropy=None,
+        reasons=reasons + broken(rulings, classes),
+        rules=rulings,
+    )
+    mixed = tuple(measure(*unfolded[name]) for name in plan.sensitive if name in unfolded)
+    return replace(verdict, sensitive=mixed)
 
 
 def verdict_of(
@@ -121,7 +170,7 @@ def verdict_of(
 
 
 def _wrong_columns(table: pl.DataFrame, plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
-    named = [*wanted, *plan.sensitive, *plan.keep, *((plan.count,) if plan.count is not None else ())]
+    named = [*wanted, *plan.sensitive, *plan.keep]
     absent = [repr(name) for name in named if name not in table.columns]
     hidden = dict.fromkeys((*plan.identifier, *((plan.unit,) if plan.unit is not None else ())))
     present = [repr(name) for name in hidden if name in table.columns]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check import centres
 from shoal.check.kanonymity import Classes, classes_of, records_of
 from shoal.check.linkage import edges_of, nodes_of, shared_codes, unmatched
 from shoal.check.loss import Cells, by_axis, loss_of_column, published_names, read_column, total_of
@@ -20,6 +21,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate, ratio_of
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.plan import RADIUS, SIZE
 from shoal.model.rule import Rule
 from shoal.model.verdict import ColumnLoss, Finding
 
@@ -104,14 +106,24 @@ def verify_release(
     findings.append(Finding("columns", not absent and not extra, detail))
     if absent:
         return findings
-    not_quasi = {*claims.others, claims.count}
-    quasi = [name for name in table.columns if name not in not_quasi]
-    classes = classes_of(table, quasi, records_of(table, claims.count))
+    classes = _classes(table, claims)
     findings += _class_findings(certificate, claims, classes)
     findings += _rule_findings(table, certificate, claims, classes, hierarchies or {})
     findings += _loss_findings(table, certificate, claims, rulers, classes)
-    findings += _value_findings(certificate, classes)
+    findings += _value_findings(certificate, classes, table, claims)
+    if claims.style == "centres":
+        unfit = list(centres.faults(table, classes, list(rulers.values()), claims.others))
+        detail = " ".join(unfit) or "Centres are single values, and the counts of each line add up."
+        findings.append(Finding("lines", not unfit, detail))
     return findings
+
+
+def _classes(table: pl.DataFrame, claims: _Claims) -> Classes:
+    if claims.style == "centres":
+        return centres.lines_of(table)
+    not_quasi = {*claims.others, claims.count}
+    quasi = [name for name in table.columns if name not in not_quasi]
+    return classes_of(table, quasi, records_of(table, claims.count))
 
 
 def _fingerprint(certificate: Certificate, digest: str | None) -> Finding:
@@ -136,6 +148,8 @@ def _agrees(certificate: Certificate) -> Finding:
 
 
 def _published_columns(claims: _Claims, rulers: Mapping[str, Ruler | None]) -> list[str]:
+    if claims.style == "centres":
+        return [*claims.quasi, SIZE, RADIUS, *claims.others]
     names: list[str] = []
     for name in claims.quasi:
         ruler = rulers[name]
@@ -245,7 +259,13 @@ def _rule_findings(
         elif rule.text not in said:
             yield Finding(claim, False, "The certificate says nothing of this rule.")
         else:
-            found = rule_on(table[rule.column], classes, rule, tree)
+            values, its = table[rule.column], classes
+            if claims.style == "centres":
+                values, its, unfit = centres.unfold(values, classes)
+                if unfit:
+                    yield Finding(claim, False, f"The counts of {unfit} lines cannot be read.")
+                    continue
+            found = rule_on(values, its, rule, tree)
             same = _close(said[rule.text], found.measured)
             detail = (
                 f"The certificate says {said[rule.text]:.6g}; the worst class has {found.measured:.6g}."
@@ -335,13 +355,21 @@ def _why_not(ruler: Ruler | None, claims: _Claims) -> str:
     return ""
 
 
-def _value_findings(certificate: Certificate, classes: Classes) -> Iterator[Finding]:
+def _value_findings(
+    certificate: Certificate, classes: Classes, table: pl.DataFrame, claims: _Claims
+) -> Iterator[Finding]:
     value, bound = certificate.value, certificate.bound
+    shown = centres.value_from(table, certificate.objective) if claims.style == "centres" else None
     if certificate.objective == "largest":
         largest = int(classes.sizes.max(initial=0))
         # groups that look alike are one class, so a class may be larger than the largest group
         holds = None if value < largest else value == largest
         yield Finding("value", holds, f"The certificate says {value:g}; the largest class has {largest}.")
+    elif shown is not None:
+        # radii are published rounded up to six digits after the point
+        same = value <= shown + _TOLERANCE <= value + 2e-6 * max(1.0, classes.total) + _TOLERANCE
+        detail = f"The certificate says {value:.9g}; the published radii give {shown:.9g}."
+        yield Finding("value", same, detail)
     elif certificate.objective != "loss":
         yield Finding(
             "value", None, f"Not recomputable from the release: the objective {certificate.objective!r}."
@@ -372,10 +400,30 @@ def verify_original(
     wanted = _published_columns(claims, rulers)
     if any(name not in table.columns for name in wanted):
         return [*findings, Finding("rows", False, "The release lacks columns, so no row can be matched.")]
+    if claims.style == "centres":
+        return [*findings, *_centre_findings(table, claims, original, coded, rulers)]
     if claims.style not in _MEASURED or None in rulers.values():
         detail = "Not recomputable: the published cells do not say which values they cover."
         return [*findings, Finding("rows", None, detail)]
     return [*findings, *_row_findings(table, claims, original, coded, rulers)]
+
+
+def _centre_findings(
+    table: pl.DataFrame,
+    claims: _Claims,
+    original: pl.DataFrame,
+    coded: Coded,
+    rulers: Mapping[str, Ruler | None],
+) -> Iterator[Finding]:
+    """Centres are rows, and no value is more often in the groups than in the original."""
+    classes = centres.lines_of(table)
+    records = coded.records if coded.records is not None else records_of(original, None)
+    yield centres.find_centres(table, classes, coded, [rulers[name] for name in claims.quasi])
+    for name in claims.others:
+        values, its, _ = centres.unfold(table[name], classes)
+        before = original.select(pl.col(name).cast(pl.String))
+        yield from _kept_findings(before, values.to_frame(), replace(claims, others=(name,)), records, its)
+    yield Finding("rows", None, "Not recomputable: a centre does not say which rows stand behind it.")
 
 
 def _row_findings(

@@ -66,6 +66,8 @@ def check_fit(name: str, plan: Plan, columns: tuple[Column, ...]) -> None:
         )
     if plan.style not in its.styles:
         raise PlanError(f"Method {name!r} has no style {plan.style!r}. {choices(its.styles)}")
+    if plan.style == "centres" and not its.centres:
+        raise PlanError(f"Method {name!r} has no centres to publish. Choose another style, or gather.")
     if plan.distance not in its.distances:
         raise PlanError(f"Method {name!r} has no distance {plan.distance!r}. {choices(its.distances)}")
     if plan.withhold > 0 and not its.withholds:

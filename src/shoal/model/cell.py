@@ -5,6 +5,7 @@
     Asia            a value or a node        {A, B}         a set of values
     *               suppressed               (empty)        missing
     [51.2, 51.5] x [-0.3, 0.1]               a rectangle of places, latitude first
+    {A: 3, B}       values with how often they occur in a group; once where nothing is said
 
 A value that could be mistaken for something else is escaped with a backslash: a lone `*`, a leading `{`
 or backslash everywhere, and `,`, `{`, `}` and backslash inside a set. An empty member of a set is the
@@ -18,10 +19,12 @@ from collections.abc import Iterable, Sequence
 __all__ = [
     "SUPPRESSED",
     "parse_box",
+    "parse_counts",
     "parse_range",
     "parse_set",
     "parse_value",
     "print_box",
+    "print_counts",
     "print_range",
     "print_set",
     "print_value",
@@ -115,6 +118,48 @@ def parse_set(cell: str | None) -> tuple[str | None, ...]:
             word.append(letter)
     members.append("".join(word) or None)
     return tuple(members)
+
+
+def print_counts(counted: Iterable[tuple[str | None, int]]) -> str:
+    r"""Values with how often they occur, in the given order; a count of 1 is left out but for missing.
+
+    >>> print(print_counts([("flu", 3), ("a: b", 1), (None, 1)]))
+    {flu: 3, a\: b, : 1}
+    """
+    listed = []
+    for value, many in counted:
+        text = "" if value is None else _escape(value).replace(":", "\\:")
+        listed.append(text if many == 1 and text else f"{text}: {many}")
+    return "{" + ", ".join(listed) + "}"
+
+
+def parse_counts(cell: str | None) -> list[tuple[str | None, int]] | None:
+    r"""What `print_counts` printed; None where it is nothing of the kind.
+
+    >>> parse_counts("{flu: 3, a\\: b, : 1}")
+    [('flu', 3), ('a: b', 1), (None, 1)]
+    """
+    if cell is None or len(cell) < 3 or not (cell.startswith("{") and cell.endswith("}")):
+        return None
+    counted: list[tuple[str | None, int]] = []
+    word: list[str] = []
+    many: list[str] | None = None
+    inside = iter(cell[1:-1] + ",")
+    for letter in inside:
+        if letter == "\\":
+            (word if many is None else many).append(next(inside, ""))
+        elif letter == ":" and many is None:
+            many = []
+        elif letter == ",":
+            digits = "1" if many is None else "".join(many).strip()
+            if not (digits.isascii() and digits.isdigit()) or (many is None and not word):
+                return None
+            counted.append(("".join(word) or None, int(digits)))
+            word, many = [], None
+            next(inside, "")  # the blank after the comma
+        else:
+            (word if many is None else many).append(letter)
+    return counted
 
 
 def _escape(value: str) -> str:

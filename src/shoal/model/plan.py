@@ -17,12 +17,14 @@ from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.rule import Rule
 from shoal.model.task import Effort
 
-__all__ = ["CELLS", "DISTANCES", "LOSSES", "STYLES", "Kind", "Plan"]
+__all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Kind", "Plan"]
 
 STYLES = ("generalize", "suppress", "centres", "means")
 CELLS = ("text", "bounds", "middle", "id")
 LOSSES = ("leaves", "levels", "sets")
 DISTANCES = ("span", "euclidean", "great-circle", "matrix")
+SIZE, RADIUS = "group_size", "group_radius"
+"""What the style `centres` publishes of a group besides its centre and its values."""
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 
 T = TypeVar("T")
@@ -213,7 +215,21 @@ class Plan:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise PlanError(f"{name} = {value!r} is not a whole number of at least 0.")
+        if self.style == "centres":
+            self._check_centres()
         Effort.parse(self.effort)
+
+    def _check_centres(self) -> None:
+        taken = [name for name in (SIZE, RADIUS) if name in self.columns]
+        if taken:
+            raise PlanError(
+                f"The style 'centres' publishes columns named {SIZE} and {RADIUS}; the plan names "
+                f"{', '.join(taken)} too. Rename it first."
+            )
+        if self.unit is not None:
+            raise PlanError(
+                "The style 'centres' cannot count persons. Leave out unit, or use another style."
+            )
 
     def kind(self, column: str) -> Kind | None:
         """The declared kind of a quasi-identifier, or None where it is to be guessed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Groups
 from shoal.model.plan import Plan
+from shoal.recode.centres import centres
 from shoal.recode.generalize import generalize
 from shoal.recode.ids import digest_of, from_ids, to_ids
 from shoal.recode.pieces import lay_out
@@ -20,6 +22,11 @@ def recode(
     frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan
 ) -> tuple[pl.DataFrame, Groups]:
     """The finished table, sorted by its published values, and the groups seen from the input's rows."""
+    return _STYLES.get(plan.style, _rows)(frame, coded, grouping, plan)
+
+
+def _rows(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[pl.DataFrame, Groups]:
+    """One line per record."""
     pieces, groups = lay_out(frame, coded, grouping, plan)
     faces = generalize(coded, grouping, plan)
     kept = pieces.group >= 0
@@ -37,3 +44,9 @@ def recode(
     sources = table.with_columns(pl.Series("\0source", pieces.row[kept]))
     sources = sources.sort(table.columns, nulls_last=True, maintain_order=False)
     return sources.drop("\0source"), replace(groups, source=sources["\0source"].to_numpy())
+
+
+Recode = Callable[[pl.DataFrame, Coded, Grouping, Plan], tuple[pl.DataFrame, Groups]]
+
+_STYLES: dict[str, Recode] = {"centres": centres}
+"""Styles with a shape of their own; the others publish a line per record."""

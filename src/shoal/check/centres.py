@@ -1,0 +1,127 @@
+"""The style `centres`: one line per group, judged line by line.
+
+A line is a class: it holds the quasi-identifiers of one row, the centre, the records of the group, its
+radius, and for every other column the values with how often they occur. So k is held by the size, and
+the size by the counts of every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.check.kanonymity import Classes, records_of
+from shoal.check.loss import read_column
+from shoal.check.ruler import Ruler
+from shoal.model.cell import parse_counts
+from shoal.model.coded import Coded
+from shoal.model.plan import RADIUS, SIZE
+from shoal.model.verdict import Finding
+
+__all__ = ["faults", "find_centres", "lines_of", "unfold", "value_from"]
+
+
+def lines_of(table: pl.DataFrame) -> Classes:
+    """A class per line, of as many records as it says; none where the sizes are not there."""
+    there = SIZE in table.columns
+    records = records_of(table, SIZE) if there else np.zeros(table.height, dtype=np.int64)
+    alive = records > 0
+    label = np.where(alive, np.cumsum(alive) - 1, -1)
+    return Classes(label, records, records[alive], np.flatnonzero(alive))
+
+
+def unfold(series: pl.Series, classes: Classes) -> tuple[pl.Series, Classes, int]:
+    """The values behind the counts, one row per line and value, and how many lines cannot be read.
+
+    A line cannot be read where its cell is no list of values with counts, or where they do not add up to
+    the records of the line.
+    """
+    values: list[str | None] = []
+    label: list[int] = []
+    records: list[int] = []
+    unfit = 0
+    # a column of numbers alone holds no counts
+    cells = series.cast(pl.String, strict=False).to_list()
+    for cell, its, size in zip(cells, classes.label.tolist(), classes.records.tolist(), strict=True):
+        counted = parse_counts(cell)
+        if its < 0 or counted is None or sum(many for _, many in counted) != size:
+            unfit += 1
+            continue
+        for value, many in counted:
+            if many > 0:
+                values.append(value)
+                label.append(its)
+                records.append(many)
+    one = np.array(label, dtype=np.int64)
+    unfolded = Classes(one, np.array(records, dtype=np.int64), classes.sizes, classes.row)
+    return pl.Series(series.name, values, dtype=pl.String), unfolded, unfit
+
+
+def faults(
+    table: pl.DataFrame, classes: Classes, rulers: Sequence[Ruler | None], counted: Sequence[str]
+) -> Iterator[str]:
+    """What speaks against a table of centres, besides k; columns that are not there are left to others."""
+    empty = int((classes.label < 0).sum())
+    if empty:
+        yield f"{empty} of {table.height} lines stand for no record."
+    if RADIUS in table.columns:
+        radius = table[RADIUS].cast(pl.Float64, strict=False)
+        bad = int((~(radius.is_finite() & (radius >= 0)).fill_null(False)).sum())
+        if bad:
+            yield f"Column {RADIUS!r}: {bad} of {table.height} radii are not numbers of at least 0."
+    faces = table[classes.row]
+    for ruler in rulers:
+        if ruler is None or ruler.name not in table.columns:
+            continue
+        cells = read_column(faces, (ruler.name,), ruler, classes.sizes)
+        single = [reading is not None and reading.span == 0 for reading in cells.readings]
+        bad = int((~np.array(single, dtype=np.bool_))[cells.place].sum())
+        if bad:
+            yield f"Column {ruler.name!r}: {bad} of {table.height} cells are no single values of it."
+    for name in counted:
+        if name in table.columns:
+            _, _, unfit = unfold(table[name], classes)
+            if unfit:
+                yield (
+                    f"Column {name!r}: in {unfit} of {table.height} lines the values with counts cannot be "
+                    "read or do not add up to the records of the group."
+                )
+
+
+def value_from(table: pl.DataFrame, objective: str) -> float | None:
+    """The objective by the published sizes and radii; None for one that these do not tell."""
+    radius = table[RADIUS].cast(pl.Float64, strict=False).fill_null(np.inf).to_numpy()
+    if objective == "radius":
+        return float(radius.max(initial=0.0))
+    if objective == "cellular":
+        return float(radius @ records_of(table, SIZE))
+    return None
+
+
+def find_centres(
+    table: pl.DataFrame, classes: Classes, coded: Coded, rulers: Sequence[Ruler | None]
+) -> Finding:
+    """Whether every centre is a row of the original that stands for a record."""
+    known = {tuple(line) for line in coded.codes[coded.count > 0].tolist()}
+    faces = table[classes.row]
+    axes: list[NDArray[np.int64]] = []
+    for ruler in rulers:
+        if ruler is None:
+            return Finding(
+                "centres", None, "Not recomputable: a column of a kind this check does not know."
+            )
+        cells = read_column(faces, (ruler.name,), ruler, classes.sizes)
+        sides = ("codes", "across") if ruler.sides else ("codes",)
+        for side in sides:
+            runs = [getattr(reading, side) if reading else None for reading in cells.readings]
+            first = [run[0][0] if run and run[0][0] == run[0][1] else -1 for run in runs]
+            axes.append(np.array(first, dtype=np.int64)[cells.place])
+    found = np.stack(axes, axis=1).tolist() if axes else []
+    strange = sum(tuple(line) not in known for line in found)
+    detail = f"All {len(found)} centres are rows of the original."
+    if strange:
+        detail = f"{strange} of {len(found)} centres are no rows of the original."
+    return Finding("centres", strange == 0, detail)
