@@ -48,8 +48,12 @@ MORE = 40
 """Edges per row that may be added when the last gap is closed."""
 NODES = 2000
 """Branches HiGHS may open."""
-ROUNDS, FEW_ROUNDS = 40, 10
+ROUNDS, FEW_ROUNDS = 40, 5
 """Linear programs that may be solved, for tables up to EXACT_UP_TO and above."""
+WIDEN = 3
+"""Neighbours of a fractional row that its repair may change."""
+NEARLY = 0.005
+"""How near to the best a repair must come."""
 TINY = 1e-7
 
 
@@ -313,7 +317,8 @@ class _Program:
         everyone = np.arange(self.n)
         answer = self._integers(everyone, np.arange(self.one.size), np.zeros(self.n))
         while answer is None:  # too few edges: add more
-            self._add(np.zeros(self.n), np.full(self.n, np.inf), NEAREST)
+            added = self._add(np.zeros(self.n), np.full(self.n, np.inf), NEAREST)
+            assert added, "the complete graph has a factor"
             answer = self._integers(everyone, np.arange(self.one.size), np.zeros(self.n))
         return answer
 
@@ -327,22 +332,35 @@ class _Program:
         if self.limits.even:
             region |= np.abs(degree / 2 - np.rint(degree / 2)) > 1e-6
         region |= degree < self.limits.low - 1e-6
+        if not region.any():
+            return whole.astype(np.int64), None
         while True:
-            wide = region.copy()
-            wide[self.other[region[self.one]]] = True
-            wide[self.one[region[self.other]]] = True
-            region = wide
+            before = region
+            region = self._widen(region)
             free = region[self.one] & region[self.other]
             fixed = np.where(free, 0.0, whole)
-            answer = self._integers(np.flatnonzero(region), np.flatnonzero(free), self._degrees() @ fixed)
+            taken = self._degrees() @ fixed
+            answer = self._integers(np.flatnonzero(region), np.flatnonzero(free), taken, NEARLY)
             if answer is not None:
                 times = fixed.astype(np.int64)
                 times[free] = answer[0]
                 return times, None
-            if region.all():
+            if (region == before).all():
                 return self._whole()
 
-    def _integers(self, rows: Ints, edges: Ints, taken: Floats) -> tuple[Ints, float | None] | None:
+    def _widen(self, region: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The rows with the nearest neighbours of each."""
+        ends, partners = np.r_[self.one, self.other], np.r_[self.other, self.one]
+        inside = np.flatnonzero(region[ends])
+        order = inside[np.lexsort((partners[inside], np.r_[self.far, self.far][inside], ends[inside]))]
+        first = np.searchsorted(ends[order], ends[order])
+        wide = region.copy()
+        wide[partners[order[np.arange(order.size) - first < WIDEN]]] = True
+        return wide
+
+    def _integers(
+        self, rows: Ints, edges: Ints, taken: Floats, gap: float = 0.0
+    ) -> tuple[Ints, float | None] | None:
         """Whole times for `edges` so that `rows` keep their limits, `taken` already used; None if none."""
         degrees = self._degrees()[rows][:, edges]
         low, high = self.limits.low[rows] - taken[rows], self.limits.high[rows] - taken[rows]
@@ -364,7 +382,7 @@ class _Program:
             constraints=constraints,
             integrality=np.ones(cost.size, dtype=np.int64),
             bounds=Bounds(least, most),
-            options={"mip_rel_gap": 0.0, "node_limit": NODES},
+            options={"mip_rel_gap": gap, "node_limit": NODES},
         )
         if found.x is None:
             return None
