@@ -21,7 +21,11 @@ import adult
 from yardstick import Score, Tree, measure
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = {"anonypy": ("anonypy==0.2.1", "pandas"), "anjana": ("anjana==1.2.3",)}
+PACKAGES = {
+    "anonypy": ("anonypy==0.2.1", "pandas"),
+    "anjana": ("anjana==1.2.3",),
+    "pycanon": ("pycanon==1.3.6",),
+}
 
 
 @dataclass(frozen=True, slots=True)

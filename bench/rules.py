@@ -3,7 +3,8 @@
     python bench/rules.py [--method crowd] [--pycanon]
 
 Adult with occupation sensitive and 7 quasi-identifiers, k = 5. With `--pycanon` the releases are measured
-by pycanon too, in a virtual environment of its own under bench/.venvs.
+by pycanon too, in a virtual environment of its own below bench/.venvs. Then the linkage trial: the register
+is the table's own quasi-identifiers.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import json
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
 import shoal
-from adult import QUASI, ROOT, hierarchies_path, table_path
+from adult import QUASI, hierarchies_path, table_path
+from peers import environment
 
 SENSITIVE = "occupation"
 SEVEN = tuple(name for name in QUASI if name != SENSITIVE)
@@ -45,16 +47,6 @@ print(json.dumps({
 """
 
 
-def pycanon() -> Path:
-    """A Python that has pycanon; made on first use."""
-    home = ROOT / "bench" / ".venvs" / "pycanon"
-    python = home / "bin" / "python"
-    if not python.exists():
-        venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "pycanon"], check=True)
-    return python
-
-
 def judged(python: Path, release: shoal.Release) -> dict[str, float]:
     """What pycanon measures of a release."""
     with tempfile.TemporaryDirectory() as folder:
@@ -68,6 +60,21 @@ def judged(python: Path, release: shoal.Release) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+def attacked(frame: Any, table: Any, trees: dict[str, Any], name: str, k: int) -> None:
+    """The linkage trial with the original's quasi-identifiers as the register."""
+    match = {column: column for column in SEVEN}
+    tried = ((frame, "the raw table"), (table, name)) if name == "k alone" else ((table, name),)
+    for release, what in tried:
+        start = perf_counter()
+        found = shoal.attack(release, frame, match=match, sensitive=SENSITIVE, hierarchies=trees, k=k)
+        print(
+            f"{'':10}attack on {what}: {found.one_record} of {found.persons} persons pinned to one record, "
+            f"{found.few} with fewer than {k} candidates, fewest {found.fewest}, {SENSITIVE} certain for "
+            f"{found.homogeneous[0].persons}; {perf_counter() - start:.1f} s",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Print one line per rule."""
     words = argparse.ArgumentParser(description=__doc__)
@@ -75,7 +82,7 @@ def main() -> None:
     words.add_argument("-k", type=int, default=5)
     words.add_argument("--pycanon", action="store_true")
     given = words.parse_args()
-    python = pycanon() if given.pycanon else None
+    python = environment("pycanon") if given.pycanon else None
     frame = shoal.read_table(table_path()).frame
     trees = {
         name: shoal.read_hierarchy(hierarchies_path() / f"{name}.csv", column=name)
@@ -106,7 +113,9 @@ def main() -> None:
         )
         sys.stdout.flush()
         if python is not None:
-            print(f"{'':10}pycanon: {judged(python, release)}")
+            print(f"{'':10}pycanon: {judged(python, release)}", flush=True)
+        if rules in (RULES[0], RULES[1]):
+            attacked(frame, release.table, trees, " ".join(rules) or "k alone", given.k)
 
 
 if __name__ == "__main__":

@@ -295,3 +295,22 @@ def test_a_method_that_takes_no_rules_says_so(monkeypatch: pytest.MonkeyPatch) -
         shoal.anonymize(
             frame, k=2, quasi="age", sensitive="illness", rules="illness: 2-diverse", method="mondrian"
         )
+
+
+def test_closeness_does_not_swallow_the_table() -> None:
+    # illness follows sex, so near groups are never close; cuts that keep the mix still part by age
+    luck = random.Random(0)
+    sexes = [luck.choice("mf") for _ in range(400)]
+    frame = pl.DataFrame(
+        {
+            "age": [luck.randint(1, 90) for _ in sexes],
+            "sex": sexes,
+            "illness": [luck.choice(["flu", "cold"] if sex == "m" else ["gout", "ulcer"]) for sex in sexes],
+        }
+    )
+    release = shoal.anonymize(
+        frame, k=4, quasi=["age", "sex"], sensitive="illness", rules="illness: 0.1-close", method="k-member"
+    )
+    assert release.verdict.has_passed
+    assert release.certificate.classes >= 15
+    assert release.certificate.loss_percent < 65

@@ -13,6 +13,8 @@ Method
     The method works on the quasi-identifiers alone. Copies of a tuple that it parted are dealt to their
     groups evenly mixed. Then each group that breaks a rule swaps records with one of its nearest groups,
     takes or gives one, or joins one: whatever costs least per remedy and leaves the other group no worse.
+    Where that joined half of all groups, the table is also cut anew: at medians, each stratum of sensitive
+    values at its own, so that all parts stay as mixed as the table; the result with less loss is kept.
     Methods that promise a shape let their groups only be joined, or joined until no boxes overlap.
 
 Cost
@@ -39,6 +41,8 @@ from shoal.errors import DataError
 from shoal.group.improve import regions
 from shoal.kernels import ruling
 from shoal.kernels.enforce import EXCHANGE, KEEP_APART, MERGE, enforce_rules, make_shoals
+from shoal.kernels.spans import group_losses
+from shoal.kernels.strata import cut_strata
 from shoal.model.coded import Coded, Held
 from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping
@@ -60,6 +64,9 @@ _KINDS = {
     "ordered": ruling.ORDERED,
     "hierarchy": ruling.HIERARCHY,
 }
+
+MOST_STRATA = 50
+"""Values of a column that are strata of their own; more of them share."""
 
 Integers = NDArray[np.int64]
 
@@ -95,6 +102,14 @@ def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Group
     assert not failing, "rules that hold for all records can be reached by merging"
     final = np.full(row.size, WITHHELD, dtype=np.int64)
     final[kept] = _labels(shoals.head, shoals.after, int(kept.sum()))
+    if mode == EXCHANGE and facts.objective == "loss" and _has_grown(group, final):
+        strata = _strata(value, rules, row[kept])
+        cut = final.copy()
+        cut[kept] = cut_strata(
+            coded.codes, coded.metric, rules, value, row[kept], count[kept], strata, task.k
+        )
+        if _loss(coded, row, cut, count) < _loss(coded, row, final, count):
+            final = cut
     centre = None
     if grouping.centre is not None:
         centre = np.searchsorted(held.parent, grouping.centre).astype(np.int32)
@@ -124,6 +139,33 @@ def _deal(coded: Coded, held: Held, grouping: Grouping) -> tuple[Integers, Integ
         np.concatenate([first[held.parent[whole]], to]).astype(np.int64),
         np.concatenate([coded.count[whole], np.ones(copies.size, dtype=np.int64)]),
     )
+
+
+def _has_grown(before: Integers, after: Integers) -> bool:
+    """Whether so many groups were joined that starting anew may be better."""
+    return 2 * np.unique(after[after >= 0]).size < np.unique(before[before >= 0]).size
+
+
+def _strata(value: NDArray[np.int32], rules: ruling.Rules, row: Integers) -> Integers:
+    """What each half of a cut gets its fair share of: the values of all columns, in few strata each."""
+    stratum = np.zeros(row.size, dtype=np.int64)
+    for column, size in enumerate(rules.size):
+        if size > 1:
+            # shares summed up to the value, so that neighbours of many values stand together
+            place = rules.up_to[rules.offset[column] + value[row, column]]
+            few = value[row, column] if size <= MOST_STRATA else (place * MOST_STRATA).astype(np.int64)
+            stratum = np.unique(stratum * (MOST_STRATA + 1) + few, return_inverse=True)[1].ravel()
+    return stratum.astype(np.int64)
+
+
+def _loss(coded: Coded, row: Integers, group: Integers, count: Integers) -> float:
+    kept = group >= 0
+    order = np.flatnonzero(kept)[np.argsort(group[kept], kind="stable")]
+    label = group[order]
+    starts = np.flatnonzero(np.r_[True, np.diff(label) > 0, True])
+    sizes = np.add.reduceat(count[order], starts[:-1])
+    spans = group_losses(coded.codes, coded.metric, row[order].astype(np.int32), starts)
+    return float(spans @ sizes)
 
 
 def _single(
