@@ -13,6 +13,7 @@ import shoal
 from shoal.bound.largest_group import prove
 from shoal.encode import encode
 from shoal.errors import DataError
+from shoal.group import regions
 from shoal.group.regions import group, low_degree_tree
 from shoal.kernels.regions import degrees, twins
 from shoal.model.graph import Graph
@@ -109,6 +110,42 @@ def test_a_hub_of_high_tree_degree_is_relieved() -> None:
     graph = Graph.of_edges([(str(a), str(b)) for a, b in [(0, v) for v in range(1, 9)] + rim])
     tree, _ = low_degree_tree(graph.start, graph.neighbour, twins(graph.start, graph.neighbour))
     assert degrees(graph.start, graph.neighbour, tree).max() <= 3
+
+
+def star_like(start: np.ndarray, neighbour: np.ndarray, twin: np.ndarray) -> np.ndarray:
+    """A spanning tree by breadth: as high in degree as can be."""
+    flag = np.zeros(neighbour.size, dtype=bool)
+    order, seen = [0], {0}
+    for v in order:
+        for arc in range(start[v], start[v + 1]):
+            if int(neighbour[arc]) not in seen:
+                seen.add(int(neighbour[arc]))
+                order.append(int(neighbour[arc]))
+                flag[arc] = flag[twin[arc]] = True
+    return flag
+
+
+def test_a_bad_tree_of_a_graph_with_a_path_is_brought_down_to_degree_three(monkeypatch) -> None:
+    random = np.random.default_rng(23)
+    monkeypatch.setattr(regions, "deep_tree", star_like)
+    for _ in range(15):
+        many = int(random.integers(20, 150))
+        path = random.permutation(many).tolist()
+        edges = {tuple(sorted(pair)) for pair in itertools.pairwise(path)}
+        for hub in random.integers(0, many, 3).tolist():
+            edges |= {
+                tuple(sorted((hub, v))) for v in random.integers(0, many, many // 4).tolist() if v != hub
+            }
+        graph = Graph.of_edges([(f"{a:03}", f"{b:03}") for a, b in edges])
+        twin = twins(graph.start, graph.neighbour)
+        assert (
+            degrees(graph.start, graph.neighbour, star_like(graph.start, graph.neighbour, twin)).max() > 4
+        )
+        tree, steps = low_degree_tree(graph.start, graph.neighbour, twin)
+        degree = degrees(graph.start, graph.neighbour, tree)
+        assert degree.sum() == 2 * (many - 1)
+        assert degree.max() <= 3
+        assert steps > 0
 
 
 def grid(side: int) -> Edges:
