@@ -19,10 +19,14 @@ from shoal.model.task import Task
 
 __all__ = ["again", "prove", "total_loss"]
 
-NEIGHBOURS_UP_TO = 3000
-"""Distinct rows for which all distances are affordable."""
-_EFFORT = {"quick": (1.02, 40_000_000), "normal": (1.01, 80_000_000), "thorough": (1.003, 200_000_000)}
-"""Ratio of the grid, and entries of the cube, by effort."""
+BOXES_UP_TO = 3000
+"""Distinct rows up to which the smallest boxes are looked at too; they are seldom better."""
+_EFFORT = {
+    "quick": (1.02, 40_000_000, 100_000),
+    "normal": (1.01, 80_000_000, 300_000),
+    "thorough": (1.003, 200_000_000, 2_000_000),
+}
+"""By effort: ratio of the grid, entries of the cube, and distinct rows up to which neighbours are found."""
 _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
@@ -43,11 +47,13 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
-    ratio, room = _EFFORT[task.effort.level or "normal"]
+    ratio, room, neighbours = _EFFORT[task.effort.level or "normal"]
     boxes = most_boxes(coded, task.k, top_share(coded, task), room)
     proofs = [prove_by_growth(boxes, task.k, ratio)]
-    if coded.distinct <= NEIGHBOURS_UP_TO:  # seldom better, and cheap here
-        proofs += [prove_by_boxes(boxes, task.k), neighbour_bound(coded, task)]
+    if coded.distinct <= BOXES_UP_TO:
+        proofs.append(prove_by_boxes(boxes, task.k))
+    if coded.distinct <= neighbours:
+        proofs.append(neighbour_bound(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
 
 
