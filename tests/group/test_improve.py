@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,11 +9,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from naive import Table, least_loss, total_loss
+from shoal.bound import value_of
 from shoal.group import load
 from shoal.group.improve import improve, regions
 from shoal.model.coded import Coded
-from shoal.model.grouping import Grouping
-from shoal.model.task import Task, quota
+from shoal.model.grouping import Grouping, Proof
+from shoal.model.task import Effort, Task, quota
 from tables import coded_of, tables
 
 
@@ -58,7 +60,7 @@ small = tables(least=2, most=12, copies=True)
 
 
 @given(small, st.integers(2, 4), st.floats(0, 0.5), st.integers(0, 99))
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_loss_never_rises_and_every_rule_is_kept(table, k, share, seed):
     assume(sum(table.counts) >= k)
     coded = coded_of(table, k)
@@ -124,3 +126,48 @@ def test_regions_hold_every_item_once():
     parts = regions(middle, np.ones(200, dtype=np.int64), 16, random)
     assert sorted(np.concatenate(parts).tolist()) == list(range(200))
     assert max(part.size for part in parts) <= 16
+
+
+def random_coded(rows: int) -> Coded:
+    random = np.random.default_rng(1)
+    cells = {f"number{a}": random.integers(0, 30, rows).tolist() for a in range(3)}
+    return coded_of(Table(cells, dict.fromkeys(cells, "number")), 3)
+
+
+def pieces_of(grouping: Grouping) -> list[list[int]]:
+    return [grouping.distinct.tolist(), grouping.group.tolist(), grouping.count.tolist()]
+
+
+def test_a_run_in_seconds_repeats_with_the_steps_it_records(monkeypatch):
+    monkeypatch.setattr("shoal.group.improve.PATIENCE", 10_000)
+    monkeypatch.setattr("shoal.group.improve.ROUND", 5_000)
+    coded = random_coded(400)
+    before = load("k-member").group(coded, Task(k=3))
+    timed = improve(coded, before, Task(k=3, effort=Effort(level=None, seconds=0.2)))
+    again = improve(coded, before, Task(k=3, effort=Effort(level=None, steps=timed.steps)))
+    assert timed.steps > 0
+    assert pieces_of(again) == pieces_of(timed)
+
+
+def test_more_effort_loses_less_and_progress_falls():
+    coded = random_coded(600)
+    before = load("k-member").group(coded, Task(k=3))
+    said: list[str] = []
+    losses = []
+    for level in ("quick", "normal"):
+        task = Task(k=3, effort=Effort(level), progress=lambda what, share: said.append(what))
+        losses.append(value_of("loss", coded, improve(coded, before, task)))
+    assert losses[1] < losses[0] < value_of("loss", coded, before)
+    assert all(what.startswith("improving, loss ") for what in said)
+
+
+def test_it_stops_at_the_ratio_that_is_enough():
+    coded = random_coded(300)
+    before = load("k-member").group(coded, Task(k=3))
+    loss = value_of("loss", coded, before)
+    proved = replace(before, proof=Proof("none", loss / 1.5))
+    kept = improve(coded, proved, Task(k=3, stop_at=1.6))
+    assert pieces_of(kept) == pieces_of(before)
+    assert kept.steps == 0
+    better = improve(coded, proved, Task(k=3, stop_at=1.2))
+    assert value_of("loss", coded, better) < loss

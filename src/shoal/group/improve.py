@@ -25,7 +25,7 @@ Reference
 
 Example:
     >>> round(steps_of(Effort("quick"), k=10, groups=3000), -3)
-    5000
+    3000
 
 """
 
@@ -54,8 +54,8 @@ SWAP_UP_TO = 10
 """Swaps matter for small k only."""
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
-WORK = {"quick": 0.5e6, "normal": 6e6, "thorough": 100e6}
-"""The effort of each level, in millionths of a second of one core; a step takes about 40 + 6 k of them."""
+WORK = {"quick": 0.5e6, "normal": 7e6, "thorough": 110e6}
+"""The effort of each level, in millionths of a second of one core; a step takes about 40 + 11 k of them."""
 PER_GROUP = {"quick": 4, "normal": 60, "thorough": 1000}
 """No more steps than this per group: small tables are done sooner."""
 ROUND = 0.4e6
@@ -72,7 +72,7 @@ Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
 def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
     """How many steps an effort stands for; None for an effort in seconds."""
     if effort.level is not None:
-        return int(min(WORK[effort.level] / (40 + 6 * k), PER_GROUP[effort.level] * groups))
+        return int(min(WORK[effort.level] / (40 + 11 * k), PER_GROUP[effort.level] * groups))
     return effort.steps
 
 
@@ -100,7 +100,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
                 break
             task.progress(f"improving, loss {_percent(coded, loss)}", min(share, 1.0))
             parts = _cut(coded, pieces, gaps, random)
-            now = len(parts) * max(1, int(ROUND / (40 + 6 * task.k)))
+            now = len(parts) * max(1, int(ROUND / (40 + 11 * task.k)))
             if most is not None:
                 now = min(now, most - steps)
             with_sweep = number % SWEEP_EVERY == 0

@@ -59,6 +59,8 @@ MOST_LEAVES = 48
 MOST_CELLS = 6_000
 MOST_ENTRIES = 200_000
 BUCKETS = 256
+DRAWS = 3
+"""Draws of prices per pool: its boxes are listed once."""
 FAR = 1e18
 
 
@@ -662,21 +664,33 @@ def try_rebuild(ruler, state, desk, trial, k, wanted, chosen, score):
     cells = find_cells(ruler, state, desk, k, rows, order, used, leaves, nodes, sweep, cap)
     if cells <= 0:
         return 0.0
-    share = draw(desk.random) * 1.2
-    noise = draw(desk.random) * 0.3
-    top = 0.0
-    for t in range(rows):
-        desk.price[t] *= share * (1.0 + noise * (draw(desk.random) - 0.5))
-        top = max(top, desk.price[t])
     out = state.cost.size - 1
     trial.stock[QUOTA] = state.stock[QUOTA] - state.group[out, SIZE]
-    take_runs(ruler, state, desk, trial, k, rows, cells, sweep, -top, cap)
+    entries = desk.cell[cells - 1, 0] + desk.cell[cells - 1, 1]
+    kept_entry = desk.entry[:entries].copy()
+    kept_length = desk.cell[:cells, 1].copy()
+    kept_copies = desk.pool[:rows, 1].copy()
+    kept_price = desk.price[:rows].copy()
     limit = old - 1e-9
-    new = trial_loss(trial)
-    if new < limit:
-        new += insert_rest(ruler, state, desk, trial, rows, limit - new)
     won = 0.0
-    if new < limit and adopt(ruler, state, trial, chosen, groups):
-        won = old - new
-    clear_trial(trial)
+    for turn in range(DRAWS):
+        if turn > 0:
+            desk.entry[:entries] = kept_entry
+            desk.cell[:cells, 1] = kept_length
+            desk.pool[:rows, 1] = kept_copies
+        share = draw(desk.random) * 1.2
+        noise = draw(desk.random) * 0.3
+        top = 0.0
+        for t in range(rows):
+            desk.price[t] = kept_price[t] * share * (1.0 + noise * (draw(desk.random) - 0.5))
+            top = max(top, desk.price[t])
+        take_runs(ruler, state, desk, trial, k, rows, cells, sweep, -top, cap)
+        new = trial_loss(trial)
+        if new < limit:
+            new += insert_rest(ruler, state, desk, trial, rows, limit - new)
+        if new < limit and adopt(ruler, state, trial, chosen, groups):
+            won = old - new
+        clear_trial(trial)
+        if won > 0.0:
+            break
     return won

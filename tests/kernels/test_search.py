@@ -1,0 +1,126 @@
+"""The search's own account of the loss against one made from raw cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from naive import Table, total_loss
+from shoal.kernels.near import list_near
+from shoal.kernels.region import improve_region
+from shoal.kernels.spans import distance
+from shoal.kernels.state import box_without, load_state, make_ruler, read_state
+from shoal.model.coded import Coded
+from tables import coded_of, tables
+
+
+def long_table(rows: int, seed: int) -> Table:
+    """More numbers and leaves than a table of pairs takes, more labels than one word of bits holds."""
+    random = np.random.default_rng(seed)
+    leaves = [(f"{i:03d}", f"{i:03d}"[:2], f"{i:03d}"[:1], "*") for i in range(400)]
+    return Table(
+        cells={
+            "number": random.permutation(rows).tolist(),
+            "tree": [leaves[i][0] for i in random.permutation(400)[:rows].tolist()],
+            "label": [f"L{i}" for i in random.integers(0, 100, rows).tolist()],
+        },
+        kinds={"number": "number", "tree": "tree", "label": "label"},
+        paths={"tree": leaves},
+    )
+
+
+def deal(coded: Coded, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pieces of one record each, in random groups of at least k."""
+    records = np.random.default_rng(seed).permutation(np.repeat(np.arange(coded.distinct), coded.count))
+    groups = max(1, records.size // k)
+    group = np.minimum(np.arange(records.size) // k, groups - 1).astype(np.int32)
+    return records, group, np.ones(records.size, dtype=np.int64)
+
+
+def loss_of(table: Table, coded: Coded, row: np.ndarray, group: np.ndarray, count: np.ndarray) -> float:
+    """By raw cells, withheld in full."""
+    first = {int(line): at for at, line in enumerate(coded.row)}
+    single = Table(table.cells, table.kinds, table.paths, table.weights, table.loss)
+    total = 0.0
+    for g in set(group.tolist()):
+        rows = [first[int(line)] for line in row[group == g]]
+        each = table.weight if g < 0 else total_loss(single, [rows]) / len(rows)
+        total += each * int(count[group == g].sum())
+    return total
+
+
+def orders_of(coded: Coded) -> np.ndarray:
+    axes = coded.codes.shape[1]
+    return np.array([np.roll(np.arange(axes), shift) for shift in range(4)])
+
+
+def run(coded: Coded, pieces: tuple[np.ndarray, ...], k: int, quota: int, tries: int = 60):
+    return improve_region(
+        coded.codes, coded.metric, *pieces, k, quota, coded.weight, True, True, tries, orders_of(coded), 7
+    )
+
+
+@given(tables(least=4, most=30, copies=True), st.integers(2, 5), st.integers(0, 3), st.integers(0, 99))
+@settings(max_examples=80)
+def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed):
+    assume(sum(table.counts) >= k)
+    coded = coded_of(table, k)
+    pieces = deal(coded, k, seed)
+    row, group, count, won = run(coded, pieces, k, quota)
+    before = loss_of(table, coded, *pieces)
+    assert loss_of(table, coded, row, group, count) == pytest.approx(before - won, abs=1e-7)
+    assert won >= 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_lines_large_trees_and_many_labels_are_measured_right(seed):
+    table = long_table(360, seed)
+    coded = coded_of(table, 4)
+    pieces = deal(coded, 4, seed)
+    row, group, count, won = run(coded, pieces, 4, 0, 300)
+    before, after = loss_of(table, coded, *pieces), loss_of(table, coded, row, group, count)
+    assert after == pytest.approx(before - won, abs=1e-6)
+    assert won > 0.2 * before
+    assert np.bincount(group).min() >= 4
+
+
+@given(tables(least=2, most=20, copies=True), st.integers(0, 99))
+@settings(max_examples=60)
+def test_a_state_gives_back_what_it_was_given(table, seed):
+    assume(sum(table.counts) >= 2)
+    coded = coded_of(table, 2)
+    row, group, count = deal(coded, 2, seed)
+    own, ruler = make_ruler(coded.metric, coded.codes)
+    near = list_near(own, ruler, 4, orders_of(coded))
+    state = load_state(own, ruler, near, 2, row, group, count, 0, coded.weight)
+    found = read_state(state)
+    assert sorted(zip(*(array.tolist() for array in found), strict=True)) == sorted(
+        zip(row.tolist(), group.tolist(), count.tolist(), strict=True)
+    )
+    single = Table(table.cells, table.kinds, table.paths, table.weights, table.loss)
+    first = {int(line): at for at, line in enumerate(coded.row)}
+    box = np.zeros_like(state.box[0])
+    bits = np.zeros_like(state.bits[0])
+    for g in range(int(group.max()) + 1):
+        rows = [first[int(line)] for line in row[group == g]]
+        each = total_loss(single, [rows]) / len(rows)
+        assert state.cost[g] == pytest.approx(each, abs=1e-9)
+        assert box_without(ruler, state, g, -1, box, bits) == pytest.approx(each, abs=1e-9)
+
+
+@given(tables(least=2, most=25))
+@settings(max_examples=60)
+def test_near_rows_are_listed_nearest_first_without_doubles(table):
+    coded = coded_of(table, 2)
+    own, ruler = make_ruler(coded.metric, coded.codes)
+    near = list_near(own, ruler, 6, orders_of(coded))
+    for one, line in enumerate(near.tolist()):
+        assert line[0] == -1
+        listed = [other for other in line[1:] if other >= 0]
+        assert len(set(listed)) == len(listed)
+        assert one not in listed
+        far = [distance(coded.metric, coded.codes[one], coded.codes[other]) for other in listed]
+        assert far == sorted(far)
+        assert len(listed) == min(6, coded.distinct - 1)
