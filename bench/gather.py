@@ -1,0 +1,141 @@
+"""gather and centre on real tables: value, bound, ratio, time, growth, and what withholding saves.
+
+    python bench/gather.py adult             Adult, 8 columns, k = 2, 5, 10, 50, 100
+    python bench/gather.py withhold          Adult, k = 10, withhold 0 to 0.1; writes the docs' plot
+    python bench/gather.py points            UK accidents, 35,000, 70,000 and 140,029 points, k = 10, 100
+
+Every figure is of a warm run: kernels are compiled on a small table first. Seconds are those of the
+processor (all threads together) beside those of the clock, which other work on the machine makes longer.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+import sys
+import time
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+import adult
+import shoal
+from shoal.bound import prove, value_of
+from shoal.encode import encode
+from shoal.group import fill_options, load
+from shoal.model.coded import Coded
+from shoal.model.plan import Plan
+from shoal.model.task import Task, quota
+
+PLOT = adult.ROOT / "docs" / "methods" / "gather-withhold.png"
+
+
+def adult_table(k: int) -> tuple[pl.DataFrame, Plan]:
+    frame = shoal.read_table(str(adult.table_path())).frame
+    trees = shoal.read_hierarchies(str(adult.hierarchies_path()))
+    return frame, Plan(
+        k=k,
+        quasi=adult.QUASI,
+        kinds={"age": "number"},
+        hierarchies={name: trees[name] for name in adult.QUASI if name not in adult.NUMBERS},
+    )
+
+
+def points_table(rows: int) -> tuple[pl.DataFrame, Plan]:
+    frame = pl.read_csv(adult.shared() / "points" / "uk_road_accidents.csv.gz")
+    if rows < frame.height:
+        frame = frame.sample(rows, seed=1)
+    return frame, Plan(k=2, quasi=tuple(frame.columns), distance="great-circle")
+
+
+def measure(coded: Coded, k: int, *, withhold: float = 0.0, method: str = "gather") -> dict[str, Any]:
+    task = Task(k=k, withhold=quota(withhold, coded.total), options=fill_options(method, {}))
+    clock, used = time.perf_counter(), time.process_time()
+    grouping = load(method).group(coded, task)
+    clock, used = time.perf_counter() - clock, time.process_time() - used
+    proof = prove("radius", coded, task, grouping.proof)
+    value = value_of("radius", coded, grouping)
+    return {
+        "rows": coded.total,
+        "k": k,
+        "withhold": withhold,
+        "value": value,
+        "bound": proof.bound,
+        "by": proof.name,
+        "ratio": value / proof.bound if proof.bound else 1.0,
+        "groups": grouping.groups,
+        "smallest": int(grouping.sizes.min()),
+        "withheld": grouping.withheld,
+        "cpu": used,
+        "clock": clock,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def show(line: dict[str, Any]) -> None:
+    print(
+        "  ".join(
+            f"{key} {val:.4g}" if isinstance(val, float) else f"{key} {val}" for key, val in line.items()
+        )
+    )
+    sys.stdout.flush()
+
+
+def run_adult() -> None:
+    frame, plan = adult_table(100)
+    measure(encode(frame.head(500), plan), 10)
+    coded = encode(frame, plan)
+    for k in (2, 5, 10, 50, 100):
+        show(measure(coded, k))
+
+
+def run_withhold() -> None:
+    frame, plan = adult_table(100)
+    measure(encode(frame.head(500), plan), 10, withhold=0.05)
+    coded = encode(frame, plan)
+    lines = [measure(coded, 10, withhold=share) for share in (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)]
+    for line in lines:
+        line["fall_percent"] = 100 * (1 - line["value"] / lines[0]["value"])
+        show(line)
+    draw(lines)
+
+
+def draw(lines: list[dict[str, Any]]) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    shares = [100 * line["withhold"] for line in lines]
+    axes.plot(shares, [line["value"] for line in lines], "o-", label="largest radius")
+    axes.plot(shares, [line["bound"] for line in lines], "s--", label="bound: no release has less")
+    axes.set(xlabel="rows that may be withheld, %", ylabel="radius (span)", ylim=(0, None))
+    axes.set_title("Adult, 8 columns, k = 10", fontsize=10)
+    axes.legend(frameon=False)
+    figure.savefig(PLOT, dpi=110, metadata={"Software": None})
+    print(f"wrote {PLOT.name}")
+
+
+def run_points() -> None:
+    frame, plan = points_table(2000)
+    measure(encode(frame, plan), 10)
+    for k in (10, 100):
+        lines = []
+        for rows in (35_000, 70_000, 140_029):
+            frame, plan = points_table(rows)
+            lines.append(measure(encode(frame, plan), k))
+            show(lines[-1])
+        for one, other in pairwise(lines):
+            grown = math.log(other["cpu"] / one["cpu"]) / math.log(other["rows"] / one["rows"])
+            print(f"k {k}  {one['rows']} to {other['rows']} rows: growth exponent {grown:.2f}")
+        whole = math.log(lines[-1]["cpu"] / lines[0]["cpu"]) / math.log(
+            lines[-1]["rows"] / lines[0]["rows"]
+        )
+        print(f"k {k}  first to last: growth exponent {whole:.2f}")
+
+
+RUNS = {"adult": run_adult, "withhold": run_withhold, "points": run_points}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or RUNS:
+        RUNS[name]()
