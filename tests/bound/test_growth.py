@@ -10,7 +10,7 @@ import pytest
 import naive
 from naive import Table
 from shoal.bound import value_of
-from shoal.bound.boxes import boxes_below, most_boxes
+from shoal.bound.boxes import boxes_below, fewer_boxes, most_boxes
 from shoal.bound.growth import again, grid, prove_by_growth, top_share
 from shoal.bound.loss import again as loss_again
 from shoal.bound.loss import prove
@@ -171,3 +171,19 @@ def test_a_room_too_small_for_all_boxes_leaves_the_bound_valid_and_recomputable(
         found = again(coded, Task(k=2), **dict(proof.parameters))
         assert found is not None
         assert found.bound == pytest.approx(proof.bound)
+
+
+def test_fewer_boxes_for_less_work_leave_the_bound_valid_and_recomputable() -> None:
+    fewer = 0
+    for seed in range(30):
+        table = random_table(np.random.default_rng(seed), rows=9)
+        coded = coded_of(table, 2)
+        boxes = most_boxes(coded, 2, coded.weight * 2, 10**6)
+        some = fewer_boxes(coded, 2, boxes, 10**6, 60.0)
+        fewer += some is not boxes
+        proof = prove_by_growth(some, 2, RATIO)
+        assert proof.bound <= naive.least_loss(table, 2) + 1e-9
+        found = again(coded, Task(k=2), **dict(proof.parameters))
+        assert found is not None
+        assert found.bound == pytest.approx(proof.bound)
+    assert fewer > 3

@@ -21,7 +21,7 @@ from shoal.kernels.growth import cell_floors
 from shoal.kernels.queue import Swept, sweep_rows
 from shoal.model.coded import Coded
 
-__all__ = ["Boxes", "boxes_below", "most_boxes"]
+__all__ = ["Boxes", "boxes_below", "fewer_boxes", "most_boxes"]
 
 FULL_UP_TO = 1200
 """Entries a distinct row may have for a try without a cap: Adult's eight columns have 950."""
@@ -68,3 +68,23 @@ def most_boxes(coded: Coded, k: int, cap: float, room: int) -> Boxes:
         best = boxes_below(coded, k, 0.0, 64 * room)
     assert best is not None, "rows that are alike fit into any room"
     return best
+
+
+def fewer_boxes(coded: Coded, k: int, boxes: Boxes, room: int, work: float) -> Boxes:
+    """The same, or those below a smaller cap, so that looking at all windows takes at most `work`."""
+    while _windows(boxes) > work and boxes.cap > 0.0:
+        cap = min(boxes.cap, coded.weight) / 2
+        if cap < coded.weight / 512:
+            cap = 0.0
+        found = boxes_below(coded, k, cap, 64 * room)
+        if found is None:
+            break
+        boxes = found
+    return boxes
+
+
+def _windows(boxes: Boxes) -> float:
+    """Rows in all windows of all cells, at worst: each place of the sweep starts some."""
+    size = np.diff(boxes.cube.start).astype(np.float64)
+    places = np.unique(boxes.swept.place).size + 1
+    return float((size * np.minimum(size, places)).sum())

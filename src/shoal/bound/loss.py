@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shoal.bound import growth, smallest_box
-from shoal.bound.boxes import most_boxes
+from shoal.bound.boxes import fewer_boxes, most_boxes
 from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import neighbour_bound
@@ -20,13 +20,15 @@ from shoal.model.task import Task
 __all__ = ["again", "prove", "total_loss"]
 
 BOXES_UP_TO = 3000
-"""Distinct rows up to which the smallest boxes are looked at too; they are seldom better."""
+"""Distinct rows up to which the smallest boxes are looked at too; they are seldom better, unless growth
+had to do with fewer boxes."""
 _EFFORT = {
-    "quick": (1.02, 40_000_000, 100_000),
-    "normal": (1.01, 80_000_000, 300_000),
-    "thorough": (1.003, 200_000_000, 2_000_000),
+    "quick": (1.02, 40_000_000, 2e9, 50_000),
+    "normal": (1.01, 80_000_000, 6e9, 300_000),
+    "thorough": (1.003, 200_000_000, 5e10, 2_000_000),
 }
-"""By effort: ratio of the grid, entries of the cube, and distinct rows up to which neighbours are found."""
+"""By effort: ratio of the grid, entries of the cube, work of the growth, and distinct rows up to which
+neighbours are found."""
 _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
@@ -47,10 +49,11 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
-    ratio, room, neighbours = _EFFORT[task.effort.level or "normal"]
+    ratio, room, work, neighbours = _EFFORT[task.effort.level or "normal"]
     boxes = most_boxes(coded, task.k, top_share(coded, task), room)
-    proofs = [prove_by_growth(boxes, task.k, ratio)]
-    if coded.distinct <= BOXES_UP_TO:
+    fewer = fewer_boxes(coded, task.k, boxes, room, work)
+    proofs = [prove_by_growth(fewer, task.k, ratio)]
+    if coded.distinct <= BOXES_UP_TO or fewer is not boxes:
         proofs.append(prove_by_boxes(boxes, task.k))
     if coded.distinct <= neighbours:
         proofs.append(neighbour_bound(coded, task))
