@@ -269,6 +269,7 @@ def _certify(
         loss_percent=percent,
         columns=verdict.columns,
         rules=verdict.rules,
+        more=at.measures(objective, coded, grouping, plan),
         plan=plan.as_run(
             method=method, kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns}
         ),

@@ -9,7 +9,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["again", "prove", "value_of"]
+__all__ = ["again", "describe_squares", "prove", "value_of"]
 
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "half-perimeter": half_perimeter.largest_half_perimeter,
@@ -28,6 +28,8 @@ _AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, float]], Proof | None
     "loss": loss.again,
     "radius": radius.again,
 }
+
+describe_squares = squares.describe
 
 
 def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:

@@ -10,7 +10,7 @@ from shoal.kernels.squares import spread_of, squares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 
-__all__ = ["squares_share", "sum_of_squares"]
+__all__ = ["describe", "squares_share", "sum_of_squares"]
 
 
 def sum_of_squares(coded: Coded, grouping: Grouping) -> float:
@@ -22,10 +22,16 @@ def sum_of_squares(coded: Coded, grouping: Grouping) -> float:
     )
 
 
-def squares_share(coded: Coded, grouping: Grouping) -> float:
-    """SSE / SST: the share of the published records' own squares that the means give up."""
+def describe(coded: Coded, grouping: Grouping) -> dict[str, float]:
+    """SSE of the published records, their SST (around one mean for all), and SSE / SST."""
     spread = spread_of(coded.codes, coded.count, coded.metric, coded.owner, coded.weights)
     kept = grouping.group >= 0
     row, group, count = grouping.distinct[kept], grouping.group[kept], grouping.count[kept]
+    within = squares(spread, row, group, count, grouping.groups)
     whole = squares(spread, row, 0 * group, count, 1)
-    return squares(spread, row, group, count, grouping.groups) / whole if whole > 0 else 0.0
+    return {"sse": within, "sst": whole, "sse_share": within / whole if whole > 0 else 0.0}
+
+
+def squares_share(coded: Coded, grouping: Grouping) -> float:
+    """SSE / SST: the share of the published records' own squares that the means give up."""
+    return describe(coded, grouping)["sse_share"]

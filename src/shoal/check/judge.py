@@ -55,7 +55,12 @@ def judge(
     rulers = [(column, ruler_of(column, loss=plan.loss)) for column in columns]
     if plan.style == "centres":
         return _judge_centres(table, plan, rulers, withheld=withheld, judge_k=judge_k, trees=trees or {})
-    wanted = [n for _, ruler in rulers if ruler is not None for n in published_names(ruler, plan.cells)]
+    wanted = [
+        n
+        for _, ruler in rulers
+        if ruler is not None
+        for n in published_names(ruler, plan.cells, plan.style)
+    ]
     reasons = _wrong_columns(table, plan, [*wanted, *((plan.count,) if plan.count is not None else ())])
     if plan.count is not None and plan.count not in table.columns:
         classes = classes_of(table, quasi, records_of(table, None))

@@ -133,8 +133,10 @@ def entropy_share(columns: Sequence[tuple[Cells, NDArray[np.int64]]], *, withhel
     return max(0.0, given_up / there_were) if there_were > 0 else 0.0
 
 
-def published_names(ruler: Ruler, cells: str) -> tuple[str, ...]:
+def published_names(ruler: Ruler, cells: str, style: str = "generalize") -> tuple[str, ...]:
     """The columns in which a quasi-identifier is published."""
+    if style == "means":
+        return ruler.parts or (ruler.name,)
     if ruler.published == RANGES and cells == "bounds":
         return (f"{ruler.name}_low", f"{ruler.name}_high")
     if ruler.published == PLACES and cells == "bounds":

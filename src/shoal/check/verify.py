@@ -153,7 +153,7 @@ def _published_columns(claims: _Claims, rulers: Mapping[str, Ruler | None]) -> l
     names: list[str] = []
     for name in claims.quasi:
         ruler = rulers[name]
-        names += published_names(ruler, claims.cells) if ruler is not None else (name,)
+        names += published_names(ruler, claims.cells, claims.style) if ruler is not None else (name,)
     return [*names, *claims.others, *((claims.count,) if claims.count is not None else ())]
 
 

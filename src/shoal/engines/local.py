@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from shoal.bound import prove, value_of
+from shoal.bound import describe_squares, prove, value_of
 from shoal.check import expose, judge_any, link
 from shoal.check import judge as check
 from shoal.encode import encode
@@ -40,6 +40,7 @@ __all__ = [
     "group",
     "judge_any",
     "link",
+    "measures",
     "publish",
     "recode",
     "task_of",
@@ -109,6 +110,13 @@ def threads(number: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def measures(objective: str, coded: Coded, grouping: Grouping, plan: Plan) -> dict[str, object]:
+    """What a certificate says besides: sums of squares where means are published or were the aim."""
+    if plan.style == "means" or objective == "squares":
+        return {**describe_squares(coded, grouping)}
+    return {}
 
 
 value = value_of

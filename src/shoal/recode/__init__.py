@@ -13,9 +13,13 @@ from shoal.model.plan import Plan
 from shoal.recode.centres import centres
 from shoal.recode.generalize import generalize
 from shoal.recode.ids import digest_of, from_ids, to_ids
+from shoal.recode.means import means
 from shoal.recode.pieces import lay_out
 
 __all__ = ["digest_of", "from_ids", "recode", "to_ids"]
+
+_FACES = {"means": means}
+"""Styles whose groups have faces of their own; the others publish what a group covers."""
 
 
 def recode(
@@ -28,7 +32,7 @@ def recode(
 def _rows(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[pl.DataFrame, Groups]:
     """One line per record."""
     pieces, groups = lay_out(frame, coded, grouping, plan)
-    faces = generalize(coded, grouping, plan)
+    faces = _FACES.get(plan.style, generalize)(coded, grouping, plan)
     kept = pieces.group >= 0
     parts = [
         faces[pl.Series(pieces.group[kept])],

@@ -16,7 +16,7 @@ from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.recode.places import place_faces
 
-__all__ = ["generalize"]
+__all__ = ["generalize", "nodes", "typed"]
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -40,7 +40,7 @@ def generalize(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame:
         elif column.numbers:
             faces.extend(_ranges(column, low[:, axis], high[:, axis], plan))
         else:
-            faces.append(_nodes(column, low[:, axis], high[:, axis]))
+            faces.append(nodes(column, low[:, axis], high[:, axis]))
         axis += len(column.axes)
     return pl.DataFrame(faces)
 
@@ -54,7 +54,8 @@ def _by_pair(
     return [divmod(pair, size) for pair in pairs.tolist()], place.ravel()
 
 
-def _nodes(column: Column, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
+def nodes(column: Column, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
+    """The lowest common ancestor of each group."""
     pairs, place = _by_pair(low, high)
     cells = [_node(column, a, b) for a, b in pairs]
     return pl.Series(column.name, cells, dtype=pl.String)[pl.Series(place)].rename(column.name)
