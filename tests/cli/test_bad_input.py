@@ -252,7 +252,7 @@ def test_a_true_ctrl_c_exits_130(folder):
 def test_a_bug_of_ours_says_no_value(run, folder, monkeypatch, kind):
     local = engines.load("local")
 
-    def broken(frame, *_args):
+    def broken(frame, *_args, **_words):
         secret = "SECRET"
         raise kind(f"{secret} {frame}")
 
