@@ -117,7 +117,7 @@ def cheapest_cuts(
 
     >>> one = np.ones(7)
     >>> cheapest_cuts(3 * one, 4 * one, 5 * one)
-    [(0, 3), (3, 7)]
+    [(0, 4), (4, 7)]
     """
     n = three.size
     losses = {3: three.tolist(), 4: four.tolist(), 5: five.tolist()}
