@@ -25,7 +25,7 @@ Reference
 
 Example:
     >>> round(steps_of(Effort("quick"), k=10, groups=3000), -3)
-    3000
+    8000
 
 """
 
@@ -54,10 +54,10 @@ SWAP_UP_TO = 10
 """Swaps matter for small k only."""
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
-WORK = {"quick": 0.5e6, "normal": 7e6, "thorough": 110e6}
+WORK = {"quick": 1.2e6, "normal": 12e6, "thorough": 110e6}
 """The effort of each level, in millionths of a second of one core; a step takes about 40 + 11 k of them."""
-PER_GROUP = {"quick": 4, "normal": 60, "thorough": 1000}
-"""No more steps than this per group: small tables are done sooner."""
+PER_RECORD = {"quick": 60, "normal": 400, "thorough": 15_000}
+"""No more work than this per record, in the same unit: small tables are done sooner."""
 ROUND = 0.4e6
 """Work between two cuts, per region, in the same unit."""
 ORDERS = 8
@@ -72,7 +72,8 @@ Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
 def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
     """How many steps an effort stands for; None for an effort in seconds."""
     if effort.level is not None:
-        return int(min(WORK[effort.level] / (40 + 11 * k), PER_GROUP[effort.level] * groups))
+        work = min(WORK[effort.level], PER_RECORD[effort.level] * groups * k)
+        return int(work / (40 + 11 * k))
     return effort.steps
 
 
