@@ -54,9 +54,9 @@ SWAP_UP_TO = 10
 """Swaps matter for small k only."""
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
-WORK = {"quick": 1.2e6, "normal": 12e6, "thorough": 110e6}
+WORK = {"quick": 1.2e6, "normal": 9e6, "thorough": 110e6}
 """The effort of each level, in millionths of a second of one core; a step takes about 40 + 11 k of them."""
-PER_RECORD = {"quick": 60, "normal": 400, "thorough": 15_000}
+PER_RECORD = {"quick": 60, "normal": 250, "thorough": 15_000}
 """No more work than this per record, in the same unit: small tables are done sooner."""
 ROUND = 0.4e6
 """Work between two cuts, per region, in the same unit."""
