@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shoal.bound import half_perimeter, largest_group, loss, radius, squares
+from shoal.bound import cellular, half_perimeter, largest_group, loss, radius, squares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
@@ -12,6 +12,7 @@ from shoal.model.task import Task
 __all__ = ["again", "describe_squares", "prove", "value_of"]
 
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
+    "cellular": cellular.sum_of_radii,
     "half-perimeter": half_perimeter.largest_half_perimeter,
     "largest": largest_group.largest_group,
     "loss": loss.total_loss,
@@ -19,12 +20,14 @@ _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "squares": squares.sum_of_squares,
 }
 _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
+    "cellular": cellular.prove,
     "half-perimeter": half_perimeter.prove,
     "largest": largest_group.prove,
     "loss": loss.prove,
     "radius": radius.prove,
 }
 _AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, float]], Proof | None]] = {
+    "cellular": cellular.again,
     "loss": loss.again,
     "radius": radius.again,
 }

@@ -14,6 +14,7 @@ from shoal.model.plan import Plan
 __all__ = ["METHODS", "check_fit", "facts", "fill_options", "load"]
 
 METHODS = (
+    "cellular",
     "centre",
     "crowd",
     "fold",

@@ -7,7 +7,7 @@ centres, withheld rows come back, and k records that stand close open a group of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -22,7 +22,7 @@ from shoal.model.coded import Coded, Space
 from shoal.model.grouping import WITHHELD, Grouping, Proof
 from shoal.model.task import Effort, Task
 
-__all__ = ["Solution", "Survey", "finish", "solution_of", "survey"]
+__all__ = ["Solution", "Survey", "budget", "finish", "hand_over", "solution_of", "survey"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -121,6 +121,13 @@ def finish(about: Survey, found: Solution, task: Task, proof: Proof | None, *, f
     for steps, better in enumerate(_tighten(about, found, task, bound), start=1):  # noqa: B007
         found = better
     found = _ease(about, _hand_back(about, found), task)
+    return hand_over(about, found, proof=proof, factor=factor, steps=steps)
+
+
+def hand_over(
+    about: Survey, found: Solution, *, proof: Proof | None, factor: float | None, steps: int
+) -> Grouping:
+    """A solution as a grouping; records in no piece are withheld."""
     held = np.bincount(found.pieces.row, weights=found.pieces.amount, minlength=about.count.size)
     out = about.count - np.rint(held).astype(np.int64)
     left = np.flatnonzero(out > 0).astype(np.int32)
@@ -138,7 +145,7 @@ def finish(about: Survey, found: Solution, task: Task, proof: Proof | None, *, f
 def _tighten(about: Survey, found: Solution, task: Task, bound: float) -> Iterator[Solution]:
     """The best solution so far, after each try at a radius between the bound and its own."""
     low = bound
-    for step, share in enumerate(_budget(task.effort)):
+    for step, share in enumerate(budget(task.effort, COVERS)):
         if found.largest <= low * (1 + 1e-3) + NEAR:
             return
         task.progress("tightening", share)
@@ -152,14 +159,14 @@ def _tighten(about: Survey, found: Solution, task: Task, bound: float) -> Iterat
         yield found
 
 
-def _budget(effort: Effort) -> Iterator[float]:
-    """The share done, once for each step that may be taken."""
+def budget(effort: Effort, levels: Mapping[str, int]) -> Iterator[float]:
+    """The share done, once for each step that may be taken; `levels` are the steps of named efforts."""
     if effort.seconds is not None:
         end = monotonic() + effort.seconds
         while monotonic() < end:
             yield 1 - (end - monotonic()) / effort.seconds
         return
-    steps = effort.steps if effort.steps is not None else COVERS[effort.level or "normal"]
+    steps = effort.steps if effort.steps is not None else levels[effort.level or "normal"]
     for step in range(steps):
         yield step / steps
 

@@ -1,0 +1,75 @@
+"""The sum of size * radius, and what no grouping around centres can beat.
+
+Three bounds; the proofs are in docs/proofs/cellular.md. `reach`: a record pays at least the least over rows
+c of max(d(i, c), reach of c). `growth`: give every record a share such that in every ball of k records the
+k largest have a mean of at most its radius; the shares grow together, and their sum bounds every grouping.
+`duals`: half the sum of the duals of paper 000, which the method finds on its way. With withheld records
+the quota's worth of the largest shares is set aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from shoal.kernels.duals import raise_duals, without_largest
+from shoal.kernels.nearby import best_centres, build_index, reach_distances
+from shoal.kernels.space import apart_each
+from shoal.model.coded import Coded
+from shoal.model.grouping import Grouping, Proof
+from shoal.model.task import Task
+
+__all__ = ["again", "prove", "sum_of_radii"]
+
+SAFE = 1.0 - 1e-9
+"""Takes off more than the rounding of all sums can have added."""
+GROWTH_UP_TO = {"quick": 5_000, "normal": 25_000, "thorough": 100_000}
+"""Distinct rows up to which shares grow, by effort; beyond, the bound by reach alone."""
+
+
+def sum_of_radii(coded: Coded, grouping: Grouping) -> float:
+    """The sum over groups of size * radius, by the groups' own centres."""
+    assert grouping.centre is not None, "a method with this objective names centres"
+    kept = grouping.group >= 0
+    group = grouping.group[kept]
+    radius = np.zeros(grouping.groups)
+    np.maximum.at(radius, group, apart_each(coded.space, grouping.distinct[kept], grouping.centre[group]))
+    return float(radius @ grouping.sizes)
+
+
+def prove(coded: Coded, task: Task) -> Proof:
+    """The strongest bound that the effort affords."""
+    names = ["reach"]
+    if coded.distinct <= GROWTH_UP_TO[task.effort.level or "normal"]:
+        names.append("growth")
+    return max(_proofs(coded, task, names), key=lambda proof: proof.bound)
+
+
+def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, float]) -> Proof | None:
+    """The bound of that name; None where it is not known."""
+    if name not in {"reach", "growth", "duals"} or parameters != {"withhold": float(task.withhold)}:
+        return None
+    return next(_proofs(coded, task, [name]))
+
+
+def _proofs(coded: Coded, task: Task, names: Sequence[str]) -> Iterator[Proof]:
+    """The bounds of these names, one after the other."""
+    space, count, k = coded.space, coded.count, task.k
+    index = build_index(space, count)
+    reach = reach_distances(index, space, count, k)
+    alive = np.flatnonzero(count > 0).astype(np.int32)
+    for name in names:
+        if name == "reach":
+            _, share = best_centres(index, space, reach, alive)
+        else:
+            top, raised = (k, 0) if name == "growth" else (1, k)
+            free = np.zeros(count.size)
+            duals = raise_duals(
+                index, space, count, reach, free, top=top, raised=raised, quota=task.withhold
+            )
+            share = duals.share[alive]
+        # the duals know opening costs of k times the radius, which no solution pays
+        part = 0.5 if name == "duals" else 1.0
+        bound = SAFE * part * without_largest(share, count[alive], task.withhold)
+        yield Proof(name, bound, (("withhold", float(task.withhold)),))
