@@ -5,19 +5,24 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import naive
 from naive import Table
 from shoal.bound import value_of
-from shoal.bound.boxes import boxes_below, fewer_boxes, most_boxes
+from shoal.bound.boxes import boxes_below, most_boxes
 from shoal.bound.growth import again, grid, prove_by_growth, top_share
 from shoal.bound.loss import again as loss_again
 from shoal.bound.loss import prove
 from shoal.bound.smallest_box import prove_by_boxes
+from shoal.encode import encode
 from shoal.group.crowd import group
 from shoal.kernels.growth import grow_shares
+from shoal.kernels.queue import reach
 from shoal.model.coded import Coded
+from shoal.model.hierarchy import Hierarchy
+from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task
 from tables import PATHS, coded_of
 
@@ -77,7 +82,7 @@ def check_one(seed: int) -> tuple[float, float]:
     best = naive.least_loss(starred(table) if suppress else table, k, withhold)
     task = Task(k=k, withhold=withhold)
     cap = top_share(coded, task)
-    boxes = most_boxes(coded, k, cap, 10**6)
+    boxes, _ = most_boxes(coded, k, cap, 10**6)
     grown = prove_by_growth(boxes, k, RATIO)
     for proof in (grown, prove_by_boxes(boxes, k), prove(coded, task)):
         assert proof.bound <= best + 1e-9, proof.name
@@ -123,7 +128,7 @@ def test_in_every_box_the_k_largest_shares_cost_at_most_the_box(seed: int) -> No
     table = random_table(rng, rows=8)
     k = int(rng.integers(2, 4))
     coded = coded_of(table, k)
-    boxes = most_boxes(coded, k, coded.weight * k, 10**6)
+    boxes, _ = most_boxes(coded, k, coded.weight * k, 10**6)
     value = grid(boxes.floor, boxes.cap, 1.01)
     level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.cube.cost, boxes.floor, 3.0)
     of_distinct = np.zeros(coded.distinct)
@@ -139,7 +144,7 @@ def test_looking_ahead_changes_no_validity(look_ahead: float) -> None:
         rng = np.random.default_rng(seed)
         table = random_table(rng, rows=9)
         coded = coded_of(table, 3)
-        boxes = most_boxes(coded, 3, coded.weight * 3, 10**6)
+        boxes, _ = most_boxes(coded, 3, coded.weight * 3, 10**6)
         value = grid(boxes.floor, boxes.cap, RATIO)
         level = grow_shares(boxes.swept, boxes.cube, 3, value, boxes.cube.cost, boxes.floor, look_ahead)
         assert value[level] @ boxes.swept.held <= naive.least_loss(table, 3) + 1e-9
@@ -165,7 +170,7 @@ def test_a_room_too_small_for_all_boxes_leaves_the_bound_valid_and_recomputable(
         rng = np.random.default_rng(seed)
         table = random_table(rng, rows=9)
         coded = coded_of(table, 2)
-        boxes = most_boxes(coded, 2, coded.weight * 2, 12)
+        boxes, _ = most_boxes(coded, 2, coded.weight * 2, 12)
         proof = prove_by_growth(boxes, 2, RATIO)
         assert proof.bound <= naive.least_loss(table, 2) + 1e-9
         found = again(coded, Task(k=2), **dict(proof.parameters))
@@ -178,12 +183,44 @@ def test_fewer_boxes_for_less_work_leave_the_bound_valid_and_recomputable() -> N
     for seed in range(30):
         table = random_table(np.random.default_rng(seed), rows=9)
         coded = coded_of(table, 2)
-        boxes = most_boxes(coded, 2, coded.weight * 2, 10**6)
-        some = fewer_boxes(coded, 2, boxes, 10**6, 60.0)
+        boxes, some = most_boxes(coded, 2, coded.weight * 2, 10**6, 30.0)
         fewer += some is not boxes
+        assert some.cap == 0.0 or some.looks <= 30
         proof = prove_by_growth(some, 2, RATIO)
         assert proof.bound <= naive.least_loss(table, 2) + 1e-9
         found = again(coded, Task(k=2), **dict(proof.parameters))
         assert found is not None
         assert found.bound == pytest.approx(proof.bound)
     assert fewer > 3
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_looks_count_the_rows_of_every_window_up_to_the_cap(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    coded = coded_of(random_table(rng, rows=12), 2)
+    boxes = boxes_below(coded, 2, float(rng.random()) * coded.weight, 10**6)
+    assert boxes is not None
+    swept, cube = boxes.swept, boxes.cube
+    looks = 0
+    for cell in range(cube.cost.size):
+        if boxes.floor[cell] >= boxes.cap:
+            continue
+        rows = cube.entry[cube.start[cell] : cube.start[cell + 1]].tolist()
+        starts = [row for at, row in enumerate(rows) if at == 0 or reach(swept, rows[at - 1], row) > 0]
+        for start in starts:
+            after = [row for row in rows if row >= start]
+            looks += sum(cube.cost[cell] + reach(swept, start, row) <= boxes.cap for row in after)
+    assert boxes.looks == looks
+
+
+def test_a_cap_that_no_longer_pays_is_not_doubled() -> None:
+    rng = np.random.default_rng(0)
+    job = rng.choice([path[0] for path in PATHS], 3000)
+    frame = pl.DataFrame({"age": rng.random(3000).round(2), "job": job})
+    tree = Hierarchy.of_paths(PATHS)
+    coded = encode(frame, Plan(k=2, quasi=("age", "job"), hierarchies={"job": tree}))
+    all_of_them, _ = most_boxes(coded, 2, coded.weight * 2, 10**6)
+    enough, _ = most_boxes(coded, 2, coded.weight * 2, 10 * coded.distinct)  # no room for a try at once
+    assert enough.cap < all_of_them.cap
+    most, found = (prove_by_growth(boxes, 2, RATIO).bound for boxes in (all_of_them, enough))
+    assert found == pytest.approx(most, rel=1e-3)

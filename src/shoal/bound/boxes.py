@@ -18,22 +18,36 @@ from numpy.typing import NDArray
 
 from shoal.kernels.cube import Cube, build_cube, shape_of
 from shoal.kernels.growth import cell_floors
-from shoal.kernels.queue import Swept, sweep_rows
+from shoal.kernels.queue import Swept, cheapest_windows, sweep_rows
 from shoal.model.coded import Coded
 
-__all__ = ["Boxes", "boxes_below", "fewer_boxes", "most_boxes"]
+__all__ = ["Boxes", "boxes_below", "most_boxes", "smallest_shares"]
 
 FULL_UP_TO = 1200
 """Entries a distinct row may have for a try without a cap: Adult's eight columns have 950."""
 
 
+FIRST, LEAST = 1.0 / 64, 1e-7
+"""The first cap tried and the least one, as shares of everything."""
+LARGE = 3
+"""Boxes of a large table are sparse, and a look at them takes longer: they get this part of the room."""
+FULL = 0.4
+"""Boxes that take so much of the room or the work leave none for twice the cap."""
+PAYS = 1.01
+"""A cap twice as high pays where the smallest boxes around the rows then cost so many times more."""
+
+
 class Boxes(NamedTuple):
-    """Cells with the least their windows can cost: `floor` for at least k records."""
+    """Cells with the least their windows can cost: `floor` for at least k records.
+
+    `looks` are the rows in all windows that cost at most `cap`: what it takes to look at each once.
+    """
 
     swept: Swept
     cube: Cube
     floor: NDArray[np.float64]
     cap: float
+    looks: int
 
 
 def boxes_below(coded: Coded, k: int, cap: float, room: int) -> Boxes | None:
@@ -45,46 +59,50 @@ def boxes_below(coded: Coded, k: int, cap: float, room: int) -> Boxes | None:
         return None
     # a group in a window of several labels need not hold all of them: two is all that can be charged
     charged = Cube(cube.entry, cube.start, cube.cost, np.zeros_like(cube.open_sets), True)
-    return Boxes(swept, charged, cell_floors(swept, charged, k), cap)
+    floor, looks = cell_floors(swept, charged, k, cap)
+    return Boxes(swept, charged, floor, cap, int(looks[floor < cap].sum()))
 
 
-def most_boxes(coded: Coded, k: int, cap: float, room: int) -> Boxes:
-    """Boxes up to `cap`, or up to the largest of a row of smaller caps that fits the room."""
+def most_boxes(coded: Coded, k: int, cap: float, room: int, work: float = np.inf) -> tuple[Boxes, Boxes]:
+    """The boxes up to `cap`, and those of which all windows can be looked at for `work`.
+
+    Where they are too many for that or would take more than `room` entries, those up to a smaller cap are
+    taken, and of a large table a share of the room. Caps double from a small one on; once that makes the
+    smallest boxes around the rows hardly dearer, a higher cap would only add boxes that few shares reach.
+    """
     if coded.distinct * FULL_UP_TO <= room:
         found = boxes_below(coded, k, cap, room)
-        if found is not None:
-            return found
-    best = None
-    tried = coded.weight / 256
-    while tried < cap:
-        found = boxes_below(coded, k, tried, room)
+        if found is not None and found.looks <= work:
+            return found, found
+    room = max(coded.distinct, room // LARGE)
+    many = few = None
+    reached = 0.0
+    tried = coded.weight * FIRST
+    while many is None or tried < cap:
+        found = boxes_below(coded, k, min(tried, cap), room)
         if found is None:
             break
-        best = found
-        if found.cube.entry.size > room // 2:  # the next would not fit
+        many = found
+        if found.looks <= work:
+            few = found
+        now = smallest_shares(found, k)
+        # the next would not fit, or would not pay
+        if max(found.cube.entry.size / room, found.looks / work) > FULL or now <= PAYS * reached:
             break
+        reached = now
         tried *= 2
-    if best is None:  # the cell of all rows alone
-        best = boxes_below(coded, k, 0.0, 64 * room)
-    assert best is not None, "rows that are alike fit into any room"
-    return best
+    tried = coded.weight * FIRST
+    while few is None:  # rows that stand close: shares stay small
+        tried /= 16
+        if tried < coded.weight * LEAST:  # the cell of all rows alone
+            tried = 0.0
+        found = boxes_below(coded, k, min(tried, cap), 64 * room)
+        if tried == 0.0 or (found is not None and found.looks <= work):
+            few = found
+    return many or few, few
 
 
-def fewer_boxes(coded: Coded, k: int, boxes: Boxes, room: int, work: float) -> Boxes:
-    """The same, or those below a smaller cap, so that looking at all windows takes at most `work`."""
-    while _windows(boxes) > work and boxes.cap > 0.0:
-        cap = min(boxes.cap, coded.weight) / 2
-        if cap < coded.weight / 512:
-            cap = 0.0
-        found = boxes_below(coded, k, cap, 64 * room)
-        if found is None:
-            break
-        boxes = found
-    return boxes
-
-
-def _windows(boxes: Boxes) -> float:
-    """Rows in all windows of all cells, at worst: each place of the sweep starts some."""
-    size = np.diff(boxes.cube.start).astype(np.float64)
-    places = np.unique(boxes.swept.place).size + 1
-    return float((size * np.minimum(size, places)).sum())
+def smallest_shares(boxes: Boxes, k: int) -> float:
+    """Sum over records of the cheapest box around them, none above the cap."""
+    share = np.minimum(cheapest_windows(boxes.swept, boxes.cube, k), boxes.cap)
+    return float(share @ boxes.swept.held)

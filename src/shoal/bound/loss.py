@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shoal.bound import growth, smallest_box
-from shoal.bound.boxes import fewer_boxes, most_boxes
+from shoal.bound.boxes import most_boxes
 from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import neighbour_bound
@@ -22,6 +22,8 @@ __all__ = ["again", "prove", "total_loss"]
 BOXES_UP_TO = 3000
 """Distinct rows up to which the smallest boxes are looked at too; they are seldom better, unless growth
 had to do with fewer boxes."""
+LARGE = 100_000
+"""Distinct rows from which on the grid is twice as coarse: half the levels for a hundredth of the bound."""
 _EFFORT = {
     "quick": (1.02, 40_000_000, 2e9, 50_000),
     "normal": (1.01, 80_000_000, 6e9, 300_000),
@@ -50,11 +52,12 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
     ratio, room, work, neighbours = _EFFORT[task.effort.level or "normal"]
-    boxes = most_boxes(coded, task.k, top_share(coded, task), room)
-    fewer = fewer_boxes(coded, task.k, boxes, room, work)
-    proofs = [prove_by_growth(fewer, task.k, ratio)]
-    if coded.distinct <= BOXES_UP_TO or fewer is not boxes:
-        proofs.append(prove_by_boxes(boxes, task.k))
+    many, few = most_boxes(coded, task.k, top_share(coded, task), room, work)
+    if coded.distinct > LARGE:
+        ratio *= ratio
+    proofs = [prove_by_growth(few, task.k, ratio)]
+    if coded.distinct <= BOXES_UP_TO or few is not many:
+        proofs.append(prove_by_boxes(many, task.k))
     if coded.distinct <= neighbours:
         proofs.append(neighbour_bound(coded, task))
     return max(proofs, key=lambda proof: proof.bound)

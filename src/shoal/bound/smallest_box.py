@@ -8,10 +8,7 @@ Boxes dearer than the cap are not looked at: a record that only they hold pays a
 
 from __future__ import annotations
 
-import numpy as np
-
-from shoal.bound.boxes import Boxes, boxes_below
-from shoal.kernels.queue import cheapest_windows
+from shoal.bound.boxes import Boxes, boxes_below, smallest_shares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
 from shoal.model.task import Task
@@ -25,8 +22,7 @@ SAFE = 1.0 - 1e-9
 
 def prove_by_boxes(boxes: Boxes, k: int) -> Proof:
     """Sum over records of the cheapest box around them."""
-    share = np.minimum(cheapest_windows(boxes.swept, boxes.cube, k), boxes.cap)
-    return Proof(NAME, SAFE * float(share @ boxes.swept.held), (("cap", boxes.cap),))
+    return Proof(NAME, SAFE * smallest_shares(boxes, k), (("cap", boxes.cap),))
 
 
 def again(coded: Coded, task: Task, *, cap: float) -> Proof | None:

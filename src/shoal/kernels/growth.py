@@ -11,14 +11,20 @@ __all__ = ["cell_floors", "grow_shares"]
 
 
 @njit(cache=True, nogil=True)
-def cell_floors(swept, cube, k):
-    """Per cell the least its windows of at least k records can cost."""
+def cell_floors(swept, cube, k, cap):
+    """Per cell the least its windows of at least k records can cost, and the rows in all its windows.
+
+    Windows start at each place of the sweep and cost at most `cap`: what a look at the whole cell takes.
+    """
     cells = cube.cost.size
     floor = np.empty(cells)
+    looks = np.zeros(cells, dtype=np.int64)
     for c in range(cells):
         begin, stop = cube.start[c], cube.start[c + 1]
         least = np.inf
         first = begin
+        near = begin  # first row whose window to here costs at most the cap
+        starts = 0  # places from there on
         records = 0
         for t in range(begin, stop):
             i = cube.entry[t]
@@ -28,8 +34,13 @@ def cell_floors(swept, cube, k):
                 first += 1
             if records >= k:
                 least = min(least, reach(swept, cube.entry[first], i))
+            starts += t == begin or reach(swept, cube.entry[t - 1], i) > 0.0
+            while near < t and cube.cost[c] + reach(swept, cube.entry[near], i) > cap:
+                near += 1
+                starts -= reach(swept, cube.entry[near - 1], cube.entry[near]) > 0.0
+            looks[c] += starts
         floor[c] = cube.cost[c] + least
-    return floor
+    return floor, looks
 
 
 @njit(cache=True, nogil=True, inline="always")
