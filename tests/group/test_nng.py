@@ -78,6 +78,30 @@ def test_groups_hold_k_to_2k_minus_1(table: Table, k: int) -> None:
     assert grouping.sizes.max() <= 2 * k - 1
 
 
+def with_copies(luck: random.Random, rows: int) -> Table:
+    lines = [tuple(round(luck.gauss(50, 15)) for _ in range(2)) for _ in range(rows)]
+    cells = {f"x{a}": [line[a] for line in lines] for a in range(2)}
+    return Table(cells, dict.fromkeys(cells, "number"))
+
+
+@pytest.mark.parametrize("k", [2, 5, 9])
+def test_shrinking_never_makes_the_largest_box_larger(k: int) -> None:
+    luck = random.Random(k)
+    smaller = 0
+    for _ in range(12):
+        coded = coded_of(with_copies(luck, 80), k)
+        plain = group(coded, Task(k=k, options={"shrink": False}))
+        shrunk = group(coded, Task(k=k, options={"shrink": True}))
+        before, after = (value_of("half-perimeter", coded, its) for its in (plain, shrunk))
+        assert after <= before
+        smaller += after < before
+        assert k <= shrunk.sizes.min()
+        assert shrunk.sizes.max() <= 2 * k - 1
+        records = np.bincount(shrunk.distinct, weights=shrunk.count, minlength=coded.distinct)
+        np.testing.assert_array_equal(records, coded.count)
+    assert smaller >= 6
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_smallest_boxes_are_those_of_all_subsets(seed: int) -> None:
     luck = random.Random(seed)
