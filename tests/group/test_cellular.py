@@ -16,7 +16,8 @@ from naive_cellular import least_cells, most_broken
 from shoal.bound import again, prove, value_of
 from shoal.group import cellular, facts, fill_options, load
 from shoal.kernels.duals import raise_duals
-from shoal.kernels.nearby import build_index, reach_distances
+from shoal.kernels.index import build_index
+from shoal.kernels.nearby import reach_distances
 from shoal.model.task import Task, quota
 from tables import PATHS, coded_of
 

@@ -25,7 +25,7 @@ from shoal.errors import PlanError
 from shoal.group import fill_options
 from shoal.group.forest import FACTS, group, grow, largest_size
 from shoal.group.improve import improve
-from shoal.kernels.forest import decompose
+from shoal.kernels.decompose import decompose
 from shoal.kernels.neighbours import build_tree
 from shoal.model.coded import Coded
 from shoal.model.task import Task

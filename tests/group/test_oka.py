@@ -68,6 +68,17 @@ def test_small_clusters_are_withheld_within_the_quota() -> None:
     assert some > 0
 
 
+def test_rows_in_random_order_keep_the_rules_and_repeat() -> None:
+    coded = coded_of(Table({"x": list(range(60))}, {"x": "number"}), 4)
+    tasks = {order: Task(k=4, options={"order": order}) for order in ("sorted", "random")}
+    found = {order: group(coded, task) for order, task in tasks.items()}
+    for order, grouping in found.items():
+        assert grouping.sizes.min() >= 4
+        assert grouping.sizes.sum() == 60
+        np.testing.assert_array_equal(grouping.group, group(coded, tasks[order]).group)
+    assert (found["sorted"].group != found["random"].group).any()
+
+
 def test_seeds_differ_and_repeat() -> None:
     coded = coded_of(sorted_table(60, 3), 3)
     losses = [value_of("loss", coded, group(coded, Task(k=3, seed=seed))) for seed in (1, 1, 2, 3)]

@@ -10,6 +10,7 @@ import pytest
 
 from shoal.encode import encode
 from shoal.kernels import nearby
+from shoal.kernels.index import DEPTH, ball, build_index
 from shoal.kernels.space import apart
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
@@ -49,7 +50,7 @@ def pairs_of(coded):
 @pytest.fixture(scope="module", params=DISTANCES)
 def measured(request):
     coded = table_of(request.param, 300)
-    return coded, pairs_of(coded), nearby.build_index(coded.space, coded.count)
+    return coded, pairs_of(coded), build_index(coded.space, coded.count)
 
 
 def test_reach_holds_k_records(measured):
@@ -66,14 +67,14 @@ def test_balls_and_counts(measured):
     coded, far, index = measured
     rows = np.arange(coded.distinct, dtype=np.int32)
     out = np.empty(coded.distinct, dtype=np.int32)
-    stack = np.empty(nearby.DEPTH, dtype=np.int64)
+    stack = np.empty(DEPTH, dtype=np.int64)
     alive = coded.count > 0
     # distances that occur are the hard radii
     for radius in (0.0, float(np.median(far)), far[3, 7], float(far.max()), -1.0):
         counted = nearby.count_within(index, coded.space, coded.count, rows, radius)
         for i in rows:
             inside = np.flatnonzero((far[i] <= radius) & alive)
-            many = nearby.ball(index, coded.space, i, radius, stack, out)
+            many = ball(index, coded.space, i, radius, stack, out)
             assert sorted(out[:many].tolist()) == inside.tolist()
             assert counted[i] == coded.count[inside].sum()
 
@@ -85,7 +86,7 @@ def test_the_nearest_and_the_best_centre(measured):
     price = nearby.reach_distances(index, coded.space, coded.count, 5)
     chosen, least = nearby.best_centres(index, coded.space, price, rows)
     some = np.where(rows % 7 == 0, coded.count, 0)
-    near, distance = nearby.nearest(nearby.build_index(coded.space, some), coded.space, rows)
+    near, distance = nearby.nearest(build_index(coded.space, some), coded.space, rows)
     for i in rows:
         values = np.maximum(far[i, alive], price[alive])
         assert least[i] == values.min()

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from shoal.kernels.duals import raise_duals, without_largest
-from shoal.kernels.nearby import best_centres, build_index, reach_distances
+from shoal.kernels.index import build_index
+from shoal.kernels.nearby import best_centres, reach_distances
 from shoal.kernels.space import apart_each
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof

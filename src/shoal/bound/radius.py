@@ -16,7 +16,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shoal.kernels.nearby import best_centres, build_index, reach_distances
+from shoal.kernels.index import build_index
+from shoal.kernels.nearby import best_centres, reach_distances
 from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import is_tight, test_all, test_most
 from shoal.model.coded import Coded

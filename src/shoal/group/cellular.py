@@ -46,7 +46,8 @@ from shoal.group.radius import Solution, Survey, budget, hand_over, solution_of,
 from shoal.group.unshare import unshare
 from shoal.kernels.cells import settle, take_crowds
 from shoal.kernels.duals import Duals, by_reach, open_clusters, raise_duals, without_largest
-from shoal.kernels.nearby import build_index, reach_distances
+from shoal.kernels.index import build_index
+from shoal.kernels.nearby import reach_distances
 from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import Pieces
 from shoal.model.coded import Coded

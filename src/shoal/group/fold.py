@@ -31,39 +31,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.group.packing import facts_of, order_of, read_order
 from shoal.kernels.packing import fill_bins, stack_on_lightest
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Option
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
-__all__ = ["FACTS", "fold", "group", "order_of", "read_order"]
+__all__ = ["FACTS", "fold", "group"]
 
 
-def read_order(text: str) -> str:
-    """`sorted` (heaviest first) or `random`."""
-    if text not in {"sorted", "random"}:
-        raise ValueError("choose sorted or random")
-    return text
-
-
-FACTS = Facts(
+FACTS = facts_of(
     title="Fold",
-    objective="largest",
     guarantee="at most 3 times the best largest group",
     time="O(m log m), m labels",
     paper="004, Theorem 5",
-    takes=frozenset({"label"}),
-    most_columns=1,
-    withholds=False,
-    obeys="merge",
-    styles=frozenset({"generalize"}),
+    factor=3.0,
     options={
         "order": Option(
             read_order, "sorted", "the order in which labels are taken: sorted (heaviest first) or random"
         )
     },
-    factor=lambda k, columns: 3.0,
 )
 
 
@@ -71,13 +59,6 @@ def group(coded: Coded, task: Task) -> Grouping:
     """Group the labels of `coded`; the module docstring states the guarantee."""
     order = order_of(coded.count, str(task.options.get("order", "sorted")), task.seed)
     return Grouping.of_labels(fold(coded.count, order, task.k), coded.count, steps=int(order.size))
-
-
-def order_of(weight: NDArray[np.int64], order: str, seed: int) -> NDArray[np.int64]:
-    """The labels heaviest first (ties by name), or shuffled by the seed."""
-    if order == "random":
-        return np.random.default_rng(seed).permutation(weight.size)
-    return np.argsort(-weight, kind="stable")
 
 
 def fold(weight: NDArray[np.int64], order: NDArray[np.int64], k: int) -> NDArray[np.int32]:

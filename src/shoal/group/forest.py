@@ -43,7 +43,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.kernels.forest import decompose, join_trees, nearest_outside
+from shoal.kernels.decompose import decompose
+from shoal.kernels.forest import join_trees, nearest_outside
 from shoal.kernels.neighbours import Tree, build_tree
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option

@@ -43,7 +43,8 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.group.radius import Solution, Survey, finish, solution_of, survey
 from shoal.kernels.cover import peel, take_balls
-from shoal.kernels.nearby import build_index, nearest
+from shoal.kernels.index import build_index
+from shoal.kernels.nearby import nearest
 from shoal.kernels.threshold import Pieces, is_tight, least_threshold, test_all
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts

@@ -13,7 +13,7 @@ Method
     cluster of fewer than k records; once there is none, to the closest. Centroid: mean of numbers, common
     ancestor of trees; labels count as a tree of height 1. `passes` repeats the first stage from the row
     nearest to each centroid. With `small=withhold`, small clusters are withheld, smallest first, as far as
-    the quota allows, instead of being filled.
+    the quota allows, instead of being filled. `order=random` takes the rows in random order.
 
 Cost
     Time O(n^2 / k), memory O(n).
@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.kernels.clusters import Clusters, assign_rows, empty, fill_small, put_pieces, to_centroids
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Facts, Option, one_of
 from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.task import Task
 
@@ -54,12 +54,6 @@ def _read_passes(text: str) -> int:
     return passes
 
 
-def _read_small(text: str) -> str:
-    if text not in {"fill", "withhold"}:
-        raise ValueError("choose fill or withhold")
-    return text
-
-
 FACTS = Facts(
     title="One-pass k-means",
     objective="loss",
@@ -67,8 +61,13 @@ FACTS = Facts(
     time="O(n^2 / k)",
     paper="003",
     options={
+        "order": Option(
+            one_of("sorted", "random"), "sorted", "the order in which rows are clustered: sorted or random"
+        ),
         "passes": Option(_read_passes, 1, "how often rows are clustered anew, at least 1"),
-        "small": Option(_read_small, "fill", "what becomes of small clusters: fill or withhold"),
+        "small": Option(
+            one_of("fill", "withhold"), "fill", "what becomes of small clusters: fill or withhold"
+        ),
     },
 )
 
@@ -84,6 +83,8 @@ def group(coded: Coded, task: Task) -> Grouping:
     # distinct records, so a row with many copies may be the seed of several clusters
     chosen = random.choice(total, size=total // k, replace=False)
     seeds = rows[np.searchsorted(upto, np.sort(chosen), side="right")]
+    if task.options.get("order") == "random":
+        rows = random.permutation(rows)
     passes = int(str(task.options.get("passes", 1)))
     row, label, many, state = _cluster(coded, rows, seeds, task, 0, passes)
     for number in range(1, passes):

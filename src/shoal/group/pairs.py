@@ -34,49 +34,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from shoal.errors import TooFewRows
-from shoal.group.forest import read_yes
-from shoal.kernels.factor import Factor, has_two_values, least_factor, pairs_limits, prove_pairs
+from shoal.group.factors import facts_of, group_by_factor
+from shoal.kernels.factor import Factor, pairs_limits, prove_pairs
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
-from shoal.model.grouping import Grouping, Proof
+from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
 __all__ = ["FACTS", "group", "stars_of"]
 
-FACTS = Facts(
-    title="Pairs by a least-weight [1,2]-factor",
-    objective="loss",
-    guarantee="at most 2 times the fewest stars; 1.5 where all columns have two values",
-    time="linear and integer programs over a few neighbours per row",
-    paper="001, Theorem 6",
-    only_k=2,
-    withholds=False,
-    improves=True,
-    styles=frozenset({"suppress"}),
-    options={"search": Option(read_yes, True, "whether local search follows: yes or no")},
-    factor=lambda k, columns: 2.0,
-)
+FACTORS = (1.5, 2.0)
+"""Of the best, where every column has two values, and for any values."""
+
+FACTS = facts_of(title="Pairs by a least-weight [1,2]-factor", paper="001, Theorem 6", k=2, factors=FACTORS)
 
 
 def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
-    if coded.total < 2:
-        raise TooFewRows(rows=coded.total, k=2)
-    task.progress("pairing", 0.0)
-    factor = least_factor(coded.codes, coded.count, coded.metric, pairs_limits(coded.count))
-    name, bound = prove_pairs(factor.bound, coded.metric)
-    proven = 1.5 if has_two_values(coded.metric) else 2.0
-    gap = factor.weight / factor.bound if factor.bound > 0 else 1.0
-    pieces = np.array(list(_pieces(coded, factor)), dtype=np.int64).reshape(-1, 3)
-    return Grouping.of_pieces(
-        pieces[:, 0],
-        pieces[:, 1],
-        pieces[:, 2],
-        proof=Proof(name, bound),
-        factor=proven * gap,
+    return group_by_factor(
+        coded, task, k=2, limits=pairs_limits, prove=prove_pairs, factors=FACTORS, pieces=_pieces
     )
 
 

@@ -14,8 +14,10 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.cover import fill_deficits, move_to_nearest, open_balls, recentre, richest_centres
-from shoal.kernels.nearby import Index, best_centres, build_index, nearest, reach_distances
+from shoal.kernels.assignment import fill_deficits, move_to_nearest, open_balls, recentre
+from shoal.kernels.cover import richest_centres
+from shoal.kernels.index import Index, build_index
+from shoal.kernels.nearby import best_centres, nearest, reach_distances
 from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import Pieces
 from shoal.model.coded import Coded, Space

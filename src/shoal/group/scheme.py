@@ -40,10 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import PlanError
+from shoal.group.packing import facts_of
 from shoal.group.spread import spread
 from shoal.kernels.packing import fill_lightest
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Option
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
@@ -64,19 +65,13 @@ def _read_epsilon(text: str) -> float:
     return epsilon
 
 
-FACTS = Facts(
+FACTS = facts_of(
     title="Scheme",
-    objective="largest",
     guarantee="at most (1 + epsilon)(OPT(q) + epsilon q), q = k / (1 - 2 epsilon), and 5/2 times the best",
     time="polynomial for a fixed epsilon",
     paper="004, Theorem 9",
-    takes=frozenset({"label"}),
-    most_columns=1,
-    withholds=False,
-    obeys="merge",
-    styles=frozenset({"generalize"}),
+    factor=2.5,
     options={"epsilon": Option(_read_epsilon, 0.1, "the accuracy, above 0 and at most 0.25")},
-    factor=lambda k, columns: 2.5,
 )
 
 

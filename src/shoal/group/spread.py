@@ -38,10 +38,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.group.fold import order_of, read_order
+from shoal.group.packing import facts_of, order_of, read_order
 from shoal.kernels.packing import fill_bins, fill_lightest, spread_round, stack_on_lightest
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Option, one_of
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
@@ -54,32 +54,22 @@ NODES = 20_000
 """Branches HiGHS may open: a limit in steps, so that a run repeats."""
 
 
-def _read_variant(text: str) -> str:
-    if text not in {"theorem", "simple"}:
-        raise ValueError("choose theorem or simple")
-    return text
-
-
-FACTS = Facts(
+FACTS = facts_of(
     title="Spread",
-    objective="largest",
     guarantee="at most 5/2 times the best largest group",
     time="O(m log m), m labels; at most four groups: an integer program",
     paper="004, Theorem 8",
-    takes=frozenset({"label"}),
-    most_columns=1,
-    withholds=False,
-    obeys="merge",
-    styles=frozenset({"generalize"}),
+    factor=2.5,
     options={
         "variant": Option(
-            _read_variant, "theorem", "theorem (factor 5/2) or simple (the paper's experiments, factor 3)"
+            one_of("theorem", "simple"),
+            "theorem",
+            "theorem (factor 5/2) or simple (the paper's experiments, factor 3)",
         ),
         "order": Option(
             read_order, "sorted", "for the simple variant, the order of the labels: sorted or random"
         ),
     },
-    factor=lambda k, columns: 2.5,
 )
 
 

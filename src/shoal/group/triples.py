@@ -38,54 +38,33 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import TooFewRows
-from shoal.group.forest import read_yes
-from shoal.kernels.factor import Factor, has_two_values, least_factor, prove_triples, triples_limits
+from shoal.group.factors import facts_of, group_by_factor
+from shoal.kernels.factor import Factor, prove_triples, triples_limits
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
-from shoal.model.grouping import Grouping, Proof
+from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
 __all__ = ["FACTS", "cheapest_cuts", "cycles_of", "group"]
 
-FACTS = Facts(
-    title="Triples by a least-weight 2-factor",
-    objective="loss",
-    guarantee="at most 3 times the fewest stars; 2 where all columns have two values",
-    time="linear and integer programs over a few neighbours per row",
-    paper="001, Lemmas 10 and 11",
-    only_k=3,
-    withholds=False,
-    improves=True,
-    styles=frozenset({"suppress"}),
-    options={"search": Option(read_yes, True, "whether local search follows: yes or no")},
-    factor=lambda k, columns: 3.0,
+FACTORS = (2.0, 3.0)
+"""Of the best, where every column has two values, and for any values."""
+
+FACTS = facts_of(
+    title="Triples by a least-weight 2-factor", paper="001, Lemmas 10 and 11", k=3, factors=FACTORS
 )
 
 
 def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
-    if coded.total < 3:
-        raise TooFewRows(rows=coded.total, k=3)
-    task.progress("finding cycles", 0.0)
-    factor = least_factor(coded.codes, coded.count, coded.metric, triples_limits(coded.count))
-    name, bound = prove_triples(factor.bound, coded.metric)
-    proven = 2.0 if has_two_values(coded.metric) else 3.0
-    gap = factor.weight / factor.bound if factor.bound > 0 else 1.0
-    cycles, alone = cycles_of(factor, coded.count.tolist())
-    pieces = np.array(list(_pieces(coded, cycles, alone)), dtype=np.int64).reshape(-1, 3)
-    return Grouping.of_pieces(
-        pieces[:, 0],
-        pieces[:, 1],
-        pieces[:, 2],
-        proof=Proof(name, bound),
-        factor=proven * gap,
+    return group_by_factor(
+        coded, task, k=3, limits=triples_limits, prove=prove_triples, factors=FACTORS, pieces=_pieces
     )
 
 
-def _pieces(coded: Coded, cycles: list[list[int]], alone: dict[int, int]) -> Iterator[tuple[int, int, int]]:
+def _pieces(coded: Coded, factor: Factor) -> Iterator[tuple[int, int, int]]:
     """Lines of (row, group, records)."""
+    cycles, alone = cycles_of(factor, coded.count.tolist())
     groups = 0
     for row, records in alone.items():
         yield row, groups, records

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.nearby import DEPTH, Index, ball
+from shoal.kernels.index import DEPTH, Index, ball
 from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import Pieces
 

@@ -1,7 +1,7 @@
 """Groups that cost size * radius each: crowds taken greedily, and records that move while the cost falls.
 
-Pieces are as in `kernels/cover.py`: `amount[p]` records of `row[p]` stand in group `group[p]`, -1 for none.
-Nothing here is random or parallel: the same input gives the same groups.
+Pieces are as in `kernels/assignment.py`: `amount[p]` records of `row[p]` stand in group `group[p]`, -1 for
+none. Nothing here is random or parallel: the same input gives the same groups.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.duals import AHEAD, FEW, sink, sort_by
-from shoal.kernels.nearby import DEPTH, ball
+from shoal.kernels.index import DEPTH, ball
 from shoal.kernels.space import apart
 
 __all__ = ["settle", "take_crowds"]

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.nearby import DEPTH, Index, ball
+from shoal.kernels.index import DEPTH, Index, ball
 from shoal.kernels.space import apart
 
 __all__ = ["Duals", "by_reach", "open_clusters", "raise_duals", "sink", "sort_by", "without_largest"]

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.cover import fill_deficits, greedy_centres, heaviest_centres
-from shoal.kernels.nearby import Index, build_index, count_within, nearest, shell
+from shoal.kernels.assignment import fill_deficits
+from shoal.kernels.cover import greedy_centres, heaviest_centres
+from shoal.kernels.index import Index, build_index
+from shoal.kernels.nearby import count_within, nearest, shell
 from shoal.kernels.space import apart_each
 
 __all__ = ["Pieces", "Test", "is_tight", "least_threshold", "test_all", "test_most"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["OBJECTIVES", "Facts", "Option"]
+__all__ = ["OBJECTIVES", "Facts", "Option", "one_of"]
 
 OBJECTIVES = {
     "loss": "total loss: sum over groups of size * weighted spans",
@@ -24,6 +24,21 @@ class Option:
     read: Callable[[str], object]
     default: object
     meaning: str
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """A reader of one of these words.
+
+    >>> one_of("sorted", "random")("random")
+    'random'
+    """
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"choose {' or '.join(words)}")
+        return text
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)
