@@ -119,7 +119,7 @@ def feasible(seed: int) -> None:
     index = build_index(space, count)
     reach = reach_distances(index, space, count, k)
     for top, raised in ((1, k if k > 1 else 0), (k, 0)):
-        duals = raise_duals(index, space, count, reach, costs, top=top, raised=raised)
+        duals = raise_duals(space, count, reach, costs, top=top, raised=raised)
         share = [float(duals.share[row]) for row in records]
         opening = [float(costs[row]) for row in records]
         assert most_broken(distances, share, k, top=top, raised=raised, opening=opening) <= NEAR

@@ -66,9 +66,7 @@ def _proofs(coded: Coded, task: Task, names: Sequence[str]) -> Iterator[Proof]:
         else:
             top, raised = (k, 0) if name == "growth" else (1, k)
             free = np.zeros(count.size)
-            duals = raise_duals(
-                index, space, count, reach, free, top=top, raised=raised, quota=task.withhold
-            )
+            duals = raise_duals(space, count, reach, free, top=top, raised=raised, quota=task.withhold)
             share = duals.share[alive]
         # the duals know opening costs of k times the radius, which no solution pays
         part = 0.5 if name == "duals" else 1.0

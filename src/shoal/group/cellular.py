@@ -48,7 +48,7 @@ from shoal.kernels.cells import settle, take_crowds
 from shoal.kernels.duals import Duals, by_reach, open_clusters, raise_duals, without_largest
 from shoal.kernels.index import build_index
 from shoal.kernels.nearby import reach_distances
-from shoal.kernels.space import apart_each
+from shoal.kernels.space import apart_each, short_axes
 from shoal.kernels.threshold import Pieces
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
@@ -98,13 +98,12 @@ def group(coded: Coded, task: Task) -> Grouping:
         starts = [_in_blocks(about, task)]
     task.progress("taking crowds", 0.0)
     starts.append(_crowds(about))
-    found, steps = min((_settled(about, one, task) for one in starts), key=lambda pair: pair[0].total)
+    found, steps = _settled(about, starts, task)
     return hand_over(about, found, proof=proof, factor=factor, steps=steps)
 
 
 def _duals(about: Survey, widest: float = np.inf) -> Duals:
     return raise_duals(
-        about.index,
         about.space,
         about.count,
         about.reach,
@@ -179,14 +178,26 @@ def _published(about: Survey, duals: Duals) -> Counts:
 
 def _crowds(about: Survey) -> Pieces:
     """The closest crowds of k records first; rows left over stand in no group."""
-    waiting, key, first = by_reach(about.index, about.reach)
-    label = np.full(about.count.size, -1, dtype=np.int32)
-    centre = np.empty(about.count.size, dtype=np.int32)
+    rows = np.flatnonzero(about.count > 0).astype(np.int32)
+    waiting, key, first = by_reach(about.reach[rows])
+    starts = short_axes(about.space)
+    label = np.full(rows.size, -1, dtype=np.int32)
+    centre = np.empty(rows.size, dtype=np.int32)
     groups = take_crowds(
-        about.index, about.space, about.count, about.k, about.withhold, first, waiting, key, label, centre
+        about.space,
+        rows,
+        starts,
+        np.empty(starts[-1]),
+        about.count[rows],
+        about.k,
+        about.withhold,
+        first,
+        waiting,
+        key,
+        label,
+        centre,
     )
-    row = np.sort(about.index.place)
-    return Pieces(centre[:groups], row, label[row], about.count[row])
+    return Pieces(rows[centre[:groups]], rows, label, about.count[rows])
 
 
 def _in_blocks(about: Survey, task: Task) -> Pieces:
@@ -229,11 +240,17 @@ def _blocks(about: Survey) -> list[Rows]:
     return blocks
 
 
-def _settled(about: Survey, pieces: Pieces, task: Task) -> tuple[Solution, int]:
-    """Move records and centres while the cost falls; how many sweeps it took."""
-    inside = pieces.group >= 0
-    start = Pieces(pieces.centre, pieces.row[inside], pieces.group[inside], pieces.amount[inside])
-    best = _swept(about, _solution(about, start))
+def _settled(about: Survey, starts: list[Pieces], task: Task) -> tuple[Solution, int]:
+    """Move records and centres while the cost falls, from the best start; how many sweeps it took.
+
+    The first sweep is for all: rows that stand in no group find one.
+    """
+    solutions = []
+    for pieces in starts:
+        inside = pieces.group >= 0
+        part = Pieces(pieces.centre, pieces.row[inside], pieces.group[inside], pieces.amount[inside])
+        solutions.append(_swept(about, _solution(about, part)))
+    best = min(solutions, key=lambda one: one.total)
     steps = 0
     for steps, share in enumerate(budget(task.effort, SWEEPS), start=1):  # noqa: B007
         task.progress("moving rows", share)

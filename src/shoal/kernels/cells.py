@@ -9,31 +9,33 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.duals import AHEAD, FEW, sink, sort_by
-from shoal.kernels.index import DEPTH, ball
-from shoal.kernels.space import apart
+from shoal.kernels.duals import AHEAD, sink, sort_by
+from shoal.kernels.space import apart, apart_from
 
 __all__ = ["settle", "take_crowds"]
 
 
 @njit(cache=True)
-def take_crowds(index, space, count, k, quota, first, waiting, key, label, centre):
+def take_crowds(space, rows, starts, table, count, k, quota, first, waiting, key, label, centre):
     """The closest crowd first: a free row with k free records around it takes all within that distance.
 
-    `waiting` and `key` are the rows by reach, which only widens as rows are taken; `label` is -1 before.
-    Returns how many groups there are; fewer than k records stay free, or no more than the quota.
+    Arrays have a place for each of `rows`; `waiting` and `key` are these by reach, which only widens as
+    rows are taken; `label` is -1 before. Returns how many groups there are; fewer than k records stay free,
+    or no more than the quota.
     """
-    rows = index.place.size
-    line = index.place.copy()
-    place = np.empty(count.size, dtype=np.int64)
+    n = rows.size
+    free = rows.copy()  # those that are free stand first; `who` and `place` lead to their places and back
+    who = np.empty(n, dtype=np.int64)
+    place = np.empty(n, dtype=np.int64)
     left = 0
-    for at in range(rows):
-        place[line[at]] = at
-        left += count[line[at]]
-    live = rows
-    out = np.empty(rows, dtype=np.int32)
-    far = np.empty(rows)
-    stack = np.empty(DEPTH, dtype=np.int64)
+    for i in range(n):
+        who[i] = i
+        place[i] = i
+        left += count[i]
+    live = n
+    out = np.empty(n, dtype=np.int32)
+    away = np.empty(n)
+    far = np.empty(n)
     groups = 0
     while key[0] < np.inf and left > quota:
         v = waiting[0]
@@ -41,22 +43,15 @@ def take_crowds(index, space, count, k, quota, first, waiting, key, label, centr
             sink(key, waiting, np.inf, v)
             continue
         horizon = max(AHEAD * key[0], first)
+        apart_from(space, rows[v], free[:live], starts, table, away)
         many = 0
-        if FEW * live < rows:
-            for at in range(live):
-                out[at] = line[at]
-                far[at] = apart(space, v, line[at])
-            many = live
+        for at in range(live):
+            if away[at] <= horizon:
+                out[many] = who[at]
+                far[many] = away[at]
+                many += 1
+        if many == live:
             horizon = np.inf
-        else:
-            found = ball(index, space, v, horizon, stack, out)
-            for at in range(found):
-                if label[out[at]] < 0:
-                    out[many] = out[at]
-                    far[many] = apart(space, v, out[at])
-                    many += 1
-            if found == rows:
-                horizon = np.inf
         sort_by(far, out, many)
         held = 0
         at = 0
@@ -68,7 +63,7 @@ def take_crowds(index, space, count, k, quota, first, waiting, key, label, centr
             continue
         radius = far[at - 1]
         second = np.inf
-        for child in range(1, min(3, rows)):
+        for child in range(1, min(3, n)):
             second = min(second, key[child])
         if radius > second:
             sink(key, waiting, radius, v)
@@ -76,22 +71,25 @@ def take_crowds(index, space, count, k, quota, first, waiting, key, label, centr
         for at in range(many):
             if far[at] > radius:
                 break
-            row = out[at]
-            label[row] = groups
-            left -= count[row]
+            i = out[at]
+            label[i] = groups
+            left -= count[i]
             live -= 1
-            last = line[live]
-            line[place[row]] = last
-            place[last] = place[row]
+            last = who[live]
+            free[place[i]] = rows[last]
+            who[place[i]] = last
+            place[last] = place[i]
         centre[groups] = v
         groups += 1
     return groups
 
 
 @njit(cache=True)
-def _cheapest(space, row, many, but, centre, radius, size):
-    """The group, other than `but`, where so many records of a row cost least, and what they cost there."""
-    least = np.inf
+def _cheapest(space, row, many, but, least, centre, radius, size):
+    """The group, other than `but`, where so many records of a row cost least, and what they cost there.
+
+    -1 and `least` where they cost no less than that anywhere.
+    """
     best = -1
     for g in range(centre.size):
         if g == but or size[g] == 0 or many * radius[g] >= least:
@@ -129,7 +127,7 @@ def settle(space, k, quota, row, amount, group, centre, radius, size, order, hea
         into = -1
         for p in range(pieces):
             if group[p] < 0:
-                h, price = _cheapest(space, row[p], amount[p], -1, centre, radius, size)
+                h, price = _cheapest(space, row[p], amount[p], -1, np.inf, centre, radius, size)
                 if price < least * amount[p]:
                     least = price / amount[p]
                     best = p
@@ -164,10 +162,11 @@ def settle(space, k, quota, row, amount, group, centre, radius, size, order, hea
             h = -1
             price = 0.0
             if amount[p] + out > quota:
-                h, price = _cheapest(space, row[p], amount[p], g, centre, radius, size)
+                room = cost + best - spent
+                h, price = _cheapest(space, row[p], amount[p], g, room, centre, radius, size)
+                if h < 0:
+                    break
             spent += price
-            if spent >= cost + best:
-                break
             at -= 1
             to[at] = h
             if h >= 0:
@@ -202,8 +201,9 @@ def settle(space, k, quota, row, amount, group, centre, radius, size, order, hea
             to[at] = g
             if size[g] - amount[p] >= k and row[p] != centre[g]:
                 gain = amount[p] * radius[g]
-                h, price = _cheapest(space, row[p], amount[p], g, centre, radius, size)
-                if price < gain * (1 - 1e-9):
+                least = gain * (1 - 1e-9)
+                h, price = _cheapest(space, row[p], amount[p], g, least, centre, radius, size)
+                if h >= 0:
                     saved += gain - price
                     radius[h] = max(radius[h], apart(space, row[p], centre[h]))
                     size[h] += amount[p]

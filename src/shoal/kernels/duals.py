@@ -20,8 +20,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.index import DEPTH, Index, ball
-from shoal.kernels.space import apart
+from shoal.kernels.index import DEPTH, ball
+from shoal.kernels.space import apart_from, short_axes
 
 __all__ = ["Duals", "by_reach", "open_clusters", "raise_duals", "sink", "sort_by", "without_largest"]
 
@@ -29,10 +29,8 @@ Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-AHEAD = 1.3
+AHEAD = 2.0
 """How far one look at a centre sees ahead: fewer looks for wider balls."""
-FEW = 3
-"""Where less than this part of the rows still rise, rows are looked up by share and not by place."""
 
 
 class Duals(NamedTuple):
@@ -51,7 +49,6 @@ class Duals(NamedTuple):
 
 
 def raise_duals(
-    index: Index,
     space: Any,
     count: Counts,
     reach: Floats,
@@ -67,20 +64,22 @@ def raise_duals(
     `reach` is the least distance around a row that holds k records; balls wider than `widest` are left
     aside. `end` is infinite where no ball can stop enough of the rows.
     """
-    rows = np.ascontiguousarray(index.place, dtype=np.int32)
-    waiting, key, first = by_reach(index, reach)
+    rows = np.flatnonzero(count > 0).astype(np.int32)
+    waiting, key, first = by_reach(reach[rows])
     key[key > widest] = np.inf
     positive = opening[rows][opening[rows] > 0]
-    share = np.where(count > 0, -1.0, 0.0)
-    witness = np.full(count.size, -1, dtype=np.int32)
+    starts = short_axes(space)
+    share, witness = np.full(rows.size, -1.0), np.full(rows.size, -1, dtype=np.int32)
     centre = np.empty(rows.size, dtype=np.int32)
     radius, time = np.empty(rows.size), np.empty(rows.size)
     events, end = _raise(
-        index,
         space,
-        count,
-        reach,
-        opening,
+        rows,
+        starts,
+        np.empty(starts[-1]),
+        count[rows],
+        reach[rows],
+        opening[rows],
         top,
         float(raised),
         float(widest),
@@ -94,14 +93,15 @@ def raise_duals(
         radius,
         time,
     )
-    share[share < 0] = end
-    return Duals(share, witness, centre[:events], radius[:events], time[:events], end)
+    shares, witnesses = np.zeros(count.size), np.full(count.size, -1, dtype=np.int32)
+    shares[rows] = np.where(share < 0, end, share)
+    witnesses[rows] = witness
+    return Duals(shares, witnesses, rows[centre[:events]], radius[:events], time[:events], end)
 
 
-def by_reach(index: Index, reach: Floats) -> tuple[Rows, Floats, float]:
-    """The rows by reach, which is a heap; their reach; and the least above 0, or 1."""
-    rows = np.ascontiguousarray(index.place, dtype=np.int32)
-    waiting = rows[np.lexsort((rows, reach[rows]))]
+def by_reach(reach: Floats) -> tuple[Counts, Floats, float]:
+    """Places by reach, which is a heap; their reach; and the least above 0, or 1."""
+    waiting = np.argsort(reach, kind="stable")
     key = reach[waiting]
     return waiting, key, float(key[np.searchsorted(key, 0.0, side="right")]) if key[-1] > 0 else 1.0
 
@@ -156,9 +156,28 @@ def sink(key, row, its, who):
 
 
 @njit(cache=True)
+def _insert(best_share, best_many, kept, top, share, many):
+    """Put a share among the `top` largest, the largest first; returns how many are kept."""
+    slot = kept
+    if kept == top:
+        if best_share[kept - 1] >= share:
+            return kept
+        slot -= 1
+    while slot > 0 and best_share[slot - 1] < share:
+        best_share[slot] = best_share[slot - 1]
+        best_many[slot] = best_many[slot - 1]
+        slot -= 1
+    best_share[slot] = share
+    best_many[slot] = many
+    return min(kept + 1, top)
+
+
+@njit(cache=True)
 def _raise(
-    index,
     space,
+    rows,
+    starts,
+    table,
     count,
     reach,
     opening,
@@ -175,21 +194,18 @@ def _raise(
     radius,
     time,
 ):
-    """The loop of events; returns how many clusters there are and the last time."""
-    n = count.size
-    rows = index.place.size
-    # rows that rise stand first; the others follow in the order in which they stopped, the last one first
-    line = index.place.copy()
-    place = np.empty(n, dtype=np.int64)
+    """The loop of events; returns how many clusters there are and the last time.
+
+    All arrays but those of the space have a place for each of `rows`.
+    """
+    n = rows.size
     left = 0
-    for at in range(rows):
-        place[line[at]] = at
-        left += count[line[at]]
-    live = rows
-    out = np.empty(rows, dtype=np.int32)
-    far = np.empty(rows)
-    stack = np.empty(DEPTH, dtype=np.int64)
-    stopped = np.zeros(rows, dtype=np.int64)  # per event, its records in the ball at hand
+    for i in range(n):
+        left += count[i]
+    away = np.empty(n)
+    out = np.empty(n, dtype=np.int32)
+    far = np.empty(n)
+    stopped = np.zeros(n, dtype=np.int64)  # per event, its records in the ball at hand
     best_share = np.empty(top + 1)
     best_many = np.empty(top + 1, dtype=np.int64)
     events = 0
@@ -199,42 +215,47 @@ def _raise(
         if key[0] == np.inf:
             now = np.inf
             break
+        apart_from(space, rows[v], rows, starts, table, away)
+        near = np.inf
+        farthest = 0.0
+        for i in range(n):
+            if share[i] < 0 and away[i] < near:
+                near = away[i]
+            farthest = max(farthest, away[i])
+        # a ball that grows holds k records and a row that rises, and none is full before its radius
+        least = max(reach[v], near)
         horizon = max(AHEAD * max(key[0], now), first)
-        least = reach[v]  # no ball is smaller, nor one that grows smaller than the nearest row that rises
-        found = 0
-        if FEW * live < rows:
-            near = np.inf
-            for at in range(live):
-                far[at] = apart(space, v, line[at])
-                out[at] = line[at]
-                near = min(near, far[at])
-            least = max(least, near)
-            if least > horizon:
-                # no ball is full before its radius
-                sink(key, waiting, least if least <= widest else np.inf, v)
-                continue
-            # in a ball so wide shares below its radius count only among the `top` largest
-            found = live
-            inside = 0
-            while found < rows and FEW * found < 2 * rows:
-                row = line[found]
-                if inside >= top and share[row] <= least:
-                    break
-                out[found] = row
-                far[found] = apart(space, v, row)
-                if far[found] <= least:
-                    inside += count[row]
-                found += 1
-            if found < rows and FEW * found >= 2 * rows:
-                found = 0
-        if found > 0:
+        if least > min(horizon, widest):
+            sink(key, waiting, least if least <= widest else np.inf, v)
+            continue
+        if farthest <= horizon:
             horizon = np.inf
-        else:
-            found = ball(index, space, v, min(horizon, widest), stack, out)
-            for at in range(found):
-                far[at] = apart(space, v, out[at])
-            if found == rows:
-                horizon = np.inf
+        limit = min(horizon, widest)
+        # in such balls a stopped share counts where it exceeds the radius or is one of the `top` largest
+        enough = np.inf
+        if top > 1:
+            kept = 0
+            need = top
+            for i in range(n):
+                if away[i] <= least:
+                    if share[i] < 0:
+                        need -= count[i]
+                    else:
+                        kept = _insert(best_share, best_many, kept, top, share[i], count[i])
+            for slot in range(kept):
+                if need <= 0:
+                    break
+                need -= best_many[slot]
+                enough = best_share[slot]
+        least_share = min(enough, least)
+        found = 0
+        for i in range(n):
+            if away[i] <= limit and (
+                share[i] < 0 or share[i] > least_share or (share[i] >= enough and away[i] <= least)
+            ):
+                out[found] = i
+                far[found] = away[i]
+                found += 1
         sort_by(far, out, found)
         best = np.inf
         wide = 0.0
@@ -245,28 +266,18 @@ def _raise(
         kept = 0  # the largest stopped shares, the largest first
         for at in range(found):
             r = max(far[at], least)
-            if r >= best or r > widest:
+            if r >= best:
                 break
-            row = out[at]
-            if share[row] < 0:
-                rising += count[row]
+            i = out[at]
+            if share[i] < 0:
+                rising += count[i]
             else:
-                if share[row] > r:
-                    above += count[row]
-                    total += count[row] * share[row]
-                    stopped[witness[row]] += count[row]
+                if share[i] > r:
+                    above += count[i]
+                    total += count[i] * share[i]
+                    stopped[witness[i]] += count[i]
                 if top > 1:
-                    slot = kept
-                    if kept == top:
-                        slot = kept - 1 if best_share[kept - 1] < share[row] else top
-                    if slot < top:
-                        while slot > 0 and best_share[slot - 1] < share[row]:
-                            best_share[slot] = best_share[slot - 1]
-                            best_many[slot] = best_many[slot - 1]
-                            slot -= 1
-                        best_share[slot] = share[row]
-                        best_many[slot] = count[row]
-                        kept = min(kept + 1, top)
+                    kept = _insert(best_share, best_many, kept, top, share[i], count[i])
             if at + 1 < found and far[at + 1] <= r:
                 continue
             while passed < events and time[passed] <= r:
@@ -297,24 +308,17 @@ def _raise(
             sink(key, waiting, horizon, v)
             continue
         second = np.inf
-        for child in range(1, min(3, rows)):
+        for child in range(1, min(3, n)):
             second = min(second, key[child])
         if best > second or best == np.inf:
             sink(key, waiting, best, v)
             continue
         now = best
-        for at in range(found):
-            row = out[at]
-            if far[at] <= wide and share[row] < 0:
-                share[row] = now
-                witness[row] = events
-                left -= count[row]
-                live -= 1
-                last = line[live]
-                line[place[row]] = last
-                place[last] = place[row]
-                line[live] = row
-                place[row] = live
+        for i in range(n):
+            if away[i] <= wide and share[i] < 0:
+                share[i] = now
+                witness[i] = events
+                left -= count[i]
         centre[events] = v
         radius[events] = wide
         time[events] = now

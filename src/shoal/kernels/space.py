@@ -1,6 +1,7 @@
 """How far two rows are apart, in any of the four distances of `model/coded.py`.
 
     apart(space, i, j)     the distance of distinct rows i and j: symmetric to the last bit, 0 to itself
+    apart_from(...)        those of one row and many, much faster
 
 A `space` is a tuple of arrays, the same types for every distance, so a kernel that measures with `apart`
 is compiled once and serves them all. It has the fields of a metric too, so `span` and `distance` take it.
@@ -9,16 +10,20 @@ is compiled once and serves them all. It has the fields of a metric too, so `spa
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from shoal.kernels.spans import distance
+from shoal.kernels.spans import distance, span
 
-__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart", "apart_each"]
+__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart", "apart_each", "apart_from", "short_axes"]
 
 SPAN, STRAIGHT, GLOBE, GIVEN = 0, 1, 2, 3
 EARTH = 6371.0088
+SHORT = 512
+"""Axes of at most this many codes are looked up where one row is measured against many."""
 
 
 @njit(cache=True)
@@ -50,3 +55,40 @@ def apart_each(space, rows, others):
     for at in range(rows.size):
         out[at] = apart(space, rows[at], others[at])
     return out
+
+
+def short_axes(space: Any) -> NDArray[np.int64]:
+    """Where each short axis begins in a table of distances, -1 for long ones; and how long the table is."""
+    short = (space.size <= SHORT) & (space.kind == SPAN)
+    ends = np.cumsum(np.where(short, space.size, 0))
+    starts = np.where(short, ends - space.size, -1)
+    return np.append(starts, ends[-1] if ends.size else 0)
+
+
+@njit(cache=True)
+def apart_from(space, i, rows, starts, table, out):
+    """The distance of row i to each of `rows`, the same to the last bit as `apart` finds it.
+
+    `starts` is what `short_axes` says and `table` scratch of that length.
+    """
+    if space.kind != SPAN:
+        for at in range(rows.size):
+            out[at] = apart(space, i, rows[at])
+        return
+    axes = space.codes.shape[1]
+    for axis in range(axes):
+        if starts[axis] >= 0:
+            mine = space.codes[i, axis]
+            for code in range(space.size[axis]):
+                low = min(mine, code)
+                table[starts[axis] + code] = span(space, axis, low, max(mine, code))
+    for at in range(rows.size):
+        total = 0.0
+        for axis in range(axes):
+            code = space.codes[rows[at], axis]
+            if starts[axis] >= 0:
+                total += table[starts[axis] + code]
+            else:
+                mine = space.codes[i, axis]
+                total += span(space, axis, min(mine, code), max(mine, code))
+        out[at] = total
