@@ -130,7 +130,7 @@ def test_in_every_box_the_k_largest_shares_cost_at_most_the_box(seed: int) -> No
     coded = coded_of(table, k)
     boxes, _ = most_boxes(coded, k, coded.weight * k, 10**6)
     value = grid(boxes.floor, boxes.cap, 1.01)
-    level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.cube.cost, boxes.floor, 3.0)
+    level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.floor, 3.0)
     of_distinct = np.zeros(coded.distinct)
     of_distinct[boxes.swept.row] = value[level]
     lines = list(zip(*table.cells.values(), strict=True))
@@ -146,7 +146,7 @@ def test_looking_ahead_changes_no_validity(look_ahead: float) -> None:
         coded = coded_of(table, 3)
         boxes, _ = most_boxes(coded, 3, coded.weight * 3, 10**6)
         value = grid(boxes.floor, boxes.cap, RATIO)
-        level = grow_shares(boxes.swept, boxes.cube, 3, value, boxes.cube.cost, boxes.floor, look_ahead)
+        level = grow_shares(boxes.swept, boxes.cube, 3, value, boxes.floor, look_ahead)
         assert value[level] @ boxes.swept.held <= naive.least_loss(table, 3) + 1e-9
 
 
@@ -202,14 +202,18 @@ def test_looks_count_the_rows_of_every_window_up_to_the_cap(seed: int) -> None:
     assert boxes is not None
     swept, cube = boxes.swept, boxes.cube
     looks = 0
+
+    def far(first: int, last: int) -> float:
+        return reach(swept.place, swept.edge, swept.most, first, last)
+
     for cell in range(cube.cost.size):
         if boxes.floor[cell] >= boxes.cap:
             continue
         rows = cube.entry[cube.start[cell] : cube.start[cell + 1]].tolist()
-        starts = [row for at, row in enumerate(rows) if at == 0 or reach(swept, rows[at - 1], row) > 0]
+        starts = [row for at, row in enumerate(rows) if at == 0 or far(rows[at - 1], row) > 0]
         for start in starts:
             after = [row for row in rows if row >= start]
-            looks += sum(cube.cost[cell] + reach(swept, start, row) <= boxes.cap for row in after)
+            looks += sum(cube.cost[cell] + far(start, row) <= boxes.cap for row in after)
     assert boxes.looks == looks
 
 

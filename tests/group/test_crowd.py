@@ -7,7 +7,8 @@ import pytest
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import crowd
-from shoal.kernels.queue import grow_crowds, insert_left
+from shoal.kernels.leftovers import insert_left
+from shoal.kernels.queue import grow_crowds
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.hierarchy import Hierarchy
@@ -105,7 +106,7 @@ def test_a_row_left_over_joins_the_group_where_it_adds_least() -> None:
     frame = pl.DataFrame({"age": [0, 1, 2, 50, 51, 60, 98, 99, 100], "town": list("aaabbbccc")})
     coded = encode(frame, Plan(k=2, quasi=("age", "town")))
     label = np.array([0, 0, 0, 1, 1, -1, 2, 2, 2], dtype=np.int32)
-    assert insert_left(coded.codes, coded.count, coded.metric, label, 3, 0, coded.weight) == 0
+    assert insert_left(coded.codes, coded.count, coded.metric, label, 2, 0, coded.weight) == 0
     assert label[5] == 1
 
 
@@ -115,6 +116,6 @@ def test_a_row_dearer_in_than_out_is_withheld_within_the_quota() -> None:
     count = np.array([40, 1])
     for quota, held in ((1, 1), (0, 0)):
         label = np.array([0, -1], dtype=np.int32)
-        found = insert_left(coded.codes, count, coded.metric, label, 1, quota, coded.weight)
+        found = insert_left(coded.codes, count, coded.metric, label, 2, quota, coded.weight)
         assert found == held
         assert (label[1] == -1) == (held == 1)

@@ -8,7 +8,7 @@ import pytest
 
 from shoal.encode import encode
 from shoal.kernels.cube import build_cube, shape_of
-from shoal.kernels.queue import cheapest_windows, crowd_pool, sweep_rows, take_crowds
+from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
@@ -119,18 +119,17 @@ def test_crowds_hold_k_records_and_leave_fewer_than_k(seed: int) -> None:
     coded = random_coded(seed, rows=40)
     k = 2 + seed % 4
     shape = shape_of(coded.codes, coded.count, coded.metric)
-    scale = np.full(coded.distinct, 0.5)
-    label, groups = crowd_pool(coded.codes, coded.count, coded.metric, shape, k, np.inf, scale, 10**6)
-    held = np.bincount(label[label >= 0], weights=coded.count[label >= 0], minlength=groups)
-    assert held.size == groups
-    assert np.all(held >= k)
-    assert coded.count[label < 0].sum() < k
-    capped, some = crowd_pool(coded.codes, coded.count, coded.metric, shape, k, 0.1, scale, 10**6)
-    assert coded.count[capped < 0].sum() < k  # the cell of all rows is always there
-    assert some >= 1
+    swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
+    for cap in (np.inf, 0.1):  # the cell of all rows is always there
+        cube = build_cube(swept.code, swept.held, shape, coded.metric, k, cap, 10**6, 10**8)
+        price = 0.5 * np.minimum(cheapest_windows(swept, cube, k), 1.0)
+        label, groups = take_crowds(swept, cube, k, price, cube.entry.copy(), np.inf)
+        held = np.bincount(label[label >= 0], weights=swept.held[label >= 0], minlength=groups)
+        assert held.size == groups >= 1
+        assert np.all(held >= k)
+        assert swept.held[label < 0].sum() < k
     if shape.axis.size:
-        nothing = crowd_pool(coded.codes, coded.count, coded.metric, shape, k, np.inf, scale, 3)
-        assert nothing[1] == 0
+        assert not build_cube(swept.code, swept.held, shape, coded.metric, k, np.inf, 3, 10**8).whole
 
 
 def test_the_cheapest_crowd_is_taken_first() -> None:

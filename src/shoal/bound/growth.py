@@ -47,7 +47,7 @@ def prove_by_growth(boxes: Boxes, k: int, ratio: float) -> Proof:
     if boxes.cap <= 0.0:
         return Proof(NAME, 0.0, parameters)
     value = grid(boxes.floor, boxes.cap, ratio)
-    level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.cube.cost, boxes.floor, LOOK_AHEAD)
+    level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.floor, LOOK_AHEAD)
     return Proof(NAME, SAFE * float(value[level] @ boxes.swept.held), parameters)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shoal.bound import growth, smallest_box
-from shoal.bound.boxes import most_boxes
+from shoal.bound.boxes import are_exact, most_boxes
 from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import neighbour_bound
@@ -19,9 +19,6 @@ from shoal.model.task import Task
 
 __all__ = ["again", "prove", "total_loss"]
 
-BOXES_UP_TO = 3000
-"""Distinct rows up to which the smallest boxes are looked at too; they are seldom better, unless growth
-had to do with fewer boxes."""
 LARGE = 100_000
 """Distinct rows from which on the grid is twice as coarse: half the levels for a hundredth of the bound."""
 _EFFORT = {
@@ -52,13 +49,15 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
     ratio, room, work, neighbours = _EFFORT[task.effort.level or "normal"]
-    many, few = most_boxes(coded, task.k, top_share(coded, task), room, work)
+    top = top_share(coded, task)
+    many, few = most_boxes(coded, task.k, top, room, work)
     if coded.distinct > LARGE:
         ratio *= ratio
     proofs = [prove_by_growth(few, task.k, ratio)]
-    if coded.distinct <= BOXES_UP_TO or few is not many:
+    # a share stops growing in a box that holds the row: among all boxes no other bound gives it more
+    if few is not many:
         proofs.append(prove_by_boxes(many, task.k))
-    if coded.distinct <= neighbours:
+    if coded.distinct <= neighbours and not (few.cap >= top and are_exact(coded)):
         proofs.append(neighbour_bound(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
 

@@ -44,7 +44,8 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.kernels.cube import build_cube, shape_of
 from shoal.kernels.cuts import cut_apart
-from shoal.kernels.queue import cheapest_windows, grow_crowds, insert_left, sweep_rows, take_crowds
+from shoal.kernels.leftovers import insert_left
+from shoal.kernels.queue import cheapest_windows, grow_crowds, sweep_rows, take_crowds
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded, Metric
 from shoal.model.facts import Facts
@@ -76,6 +77,8 @@ PARTS, SMALL = 4, 2_000
 """Into how many parts rows are cut, and how many rows are grown to groups one by one instead."""
 FIRST_CAP = 1.0 / 64
 """Boxes of the first stage cost at most this share of everything; each further stage doubles it."""
+COPIES = 3
+"""Records per distinct row from which on plain cuts are tried too: they lose less where copies are many."""
 PRICES = (0.0, 0.5)
 """How much of a row's cheapest box is taken off the key of a window that holds it; the best is kept.
 Blocks of large tables are grouped once, by the first."""
@@ -99,7 +102,8 @@ def group(coded: Coded, task: Task) -> Grouping:
     groups = 0
     for at, rows in enumerate(blocks):
         its = found[at * len(prices) : (at + 1) * len(prices)]
-        its.append(_cuts(coded, rows, task.k))
+        if coded.count[rows].sum() >= COPIES * rows.size:
+            its.append(_cuts(coded, rows, task.k))
         its_label, its_groups, _ = min(its, key=lambda one: one[2])  # the first wins a tie
         label[rows] = np.where(its_label >= 0, its_label + groups, -1)
         groups += its_groups
@@ -160,7 +164,7 @@ def _crowds(
         label[free[taken]] = its_label[taken] + groups
         groups += new
         todo.append((free[~taken], cap * 2.0, halvings))
-    withheld = insert_left(codes, count, metric, label, groups, quota, coded.weight)
+    withheld = insert_left(codes, count, metric, label, k, quota, coded.weight)
     loss = _loss(codes, count, metric, label, groups) + withheld * coded.weight
     return label, groups, loss
 

@@ -11,7 +11,7 @@ Method
     The groups are cut into regions of some thousand rows; each region is improved by itself, so regions
     run side by side and the number of threads changes nothing. The next round cuts elsewhere. In a
     region first a sweep of local search: close a group and spread its rows, shrink it and eject the
-    rest, split it, move rows or some of their copies, withhold and give back, swap. Then rebuilds: pool
+    rest, split it, move rows or some of their copies, withhold and give back. Then rebuilds: pool
     a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
     prices, and keep what is better. Near is what stands beside a row in some sorted orders. A step is
     one rebuild tried.
@@ -32,14 +32,13 @@ Example:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.region import improve_region
+from shoal.kernels.region import Found, improve_region
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, TREE
@@ -50,8 +49,6 @@ __all__ = ["improve", "regions", "steps_of"]
 
 REGION = 12_000
 """Pieces in a region: two for a table like Adult, so that two cores are busy."""
-SWAP_UP_TO = 10
-"""Swaps matter for small k only."""
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
 WORK = {"quick": 1.2e6, "normal": 9e6, "thorough": 110e6}
@@ -66,7 +63,6 @@ PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
-Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
 
 
 def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
@@ -231,9 +227,8 @@ def _start(
     jobs = []
     for at, part in enumerate(parts):
         rows, row = np.unique(pieces[0][part], return_inverse=True)
-        work: Callable[..., Found] = improve_region
         job = pool.submit(
-            work,
+            improve_region,
             coded.codes[rows],
             coded.metric,
             row.ravel(),
@@ -243,7 +238,6 @@ def _start(
             spare[at],
             coded.weight,
             with_sweep,
-            with_sweep and task.k <= SWAP_UP_TO,
             int(upto[at + 1] - upto[at]),
             orders,
             int(random.integers(2**62)),

@@ -124,100 +124,143 @@ def _halves(records: NDArray[np.float64], missing: int, halvings: int) -> NDArra
     return np.stack(rows[::-1]).astype(np.int32)
 
 
+HELD, LOW, HIGH, MEMBERS, SLOT, TOUCHED, SEEN = 0, 1, 2, 3, 4, 5, 6
+"""Lines of `work`, one place per node or code: records, least and greatest code, members, part, .."""
+BEGIN, STOP, SHEET, KEPT, NEXT, FLAGS = 0, 1, 2, 3, 4, 5
+"""Lines of `at`, one place per depth: its rows, the sheet, the parts kept, the next part, open SETs."""
+
+
+def build_cube(
+    code: NDArray[np.int32],
+    count: NDArray[np.int64],
+    shape: Shape,
+    metric,
+    k: int,
+    cap: float,
+    room: int,
+    work_room: int,
+) -> Cube:
+    """The closed cells of at least k records that cost at most `cap` outside the sweep.
+
+    `code[q]` holds the codes of dimension q, rows in sweep order, every count positive. Stops once the
+    cells would hold more than `room` entries, or where more than `work_room` rows were looked at. The
+    cell of all rows is the last one, whatever it costs.
+    """
+    dims, m = code.shape
+    widest = int(shape.size.max(initial=1))
+    parts = min(widest, m) + 1
+    buffer = np.empty((dims + 1, m), dtype=np.int32)
+    buffer[0] = np.arange(m)
+    at = np.zeros((6, dims + 1), dtype=np.int64)
+    at[STOP, 0] = m
+    at[SHEET] = -1
+    entry, start, cost, open_sets, cells, whole = _build(
+        code,
+        count,
+        shape,
+        metric,
+        k,
+        cap,
+        room,
+        work_room,
+        bool((metric.form[shape.axis] == LINE).any()),
+        buffer,
+        np.zeros((7, widest), dtype=np.int64),
+        np.zeros((dims + 1, parts), dtype=np.int64),
+        np.zeros((2, dims + 1, parts)),
+        at,
+        np.zeros(dims + 1),
+    )
+    return Cube(entry[: start[cells]], start[: cells + 1], cost[:cells], open_sets[:cells], bool(whole))
+
+
 @njit(cache=True, nogil=True)
-def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, room, work, seg, cost, many):
+def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, room, work, seg, price):
     """Partition rows buffer[depth, begin:stop] by the nodes of a sheet into buffer[depth + 1].
 
     Keeps nodes of at least k records that are single codes or hold two nodes of the sheet below, and
-    that cost at most `room`. Returns how many; seg, cost and many (open SET) are filled per node.
+    that cost at most `room`. Returns how many; seg and price (cost, open SET) are filled per node.
     """
-    held, low, high, members, slot, touched, seen = work
-    q = depth
-    axis = shape.axis[q]
-    size = shape.size[q]
-    form = metric.form[axis]
-    base = shape.offset[q] + sheet * size
-    finer = base - size
-    found = 0
-    mine = code[q]
     node = shape.node
+    axis = shape.axis[depth]
+    size = shape.size[depth]
+    is_set = metric.form[axis] == SET
+    base = shape.offset[depth] + sheet * size
+    found = 0
     for t in range(begin, stop):
         i = buffer[depth, t]
-        c = mine[i]
+        c = np.int64(code[depth, i])
         v = node[base + c]
-        if held[v] == 0:
-            touched[found] = v
+        if work[HELD, v] == 0:
+            work[TOUCHED, found] = v
             found += 1
-            low[v] = c
-            high[v] = c
-            members[v] = 0
-        elif c < low[v]:
-            low[v] = c
-        elif c > high[v]:
-            high[v] = c
-        held[v] += count[i]
-        if form == SET and seen[c] == 0:
-            seen[c] = 1
-            members[v] += 1
+            work[LOW, v] = c
+            work[HIGH, v] = c
+            work[MEMBERS, v] = 0
+        elif c < work[LOW, v]:
+            work[LOW, v] = c
+        elif c > work[HIGH, v]:
+            work[HIGH, v] = c
+        work[HELD, v] += count[i]
+        if is_set and work[SEEN, c] == 0:
+            work[SEEN, c] = 1
+            work[MEMBERS, v] += 1
     kept = 0
-    total = 0
     for f in range(found):
-        v = touched[f]
-        slot[v] = -1
-        good = held[v] >= k
+        v = work[TOUCHED, f]
+        work[SLOT, v] = -1
+        good = work[HELD, v] >= k
         if good and sheet > 0:
-            good = node[finer + low[v]] != node[finer + high[v]]
+            good = node[base - size + work[LOW, v]] != node[base - size + work[HIGH, v]]
+        work[HELD, v] = 0
         if good:
-            is_open = False
-            if form == SET:
-                is_open = members[v] > 1
-                price = metric.data[metric.offset[axis]] if is_open else 0.0
-            else:
-                price = span(metric, axis, low[v], high[v])
-            if price <= room:
-                slot[v] = kept
-                seg[kept] = 0
-                cost[kept] = price
-                many[kept] = is_open
+            is_open = is_set and work[MEMBERS, v] > 1
+            cost = 0.0
+            if not is_set:
+                cost = span(metric, axis, work[LOW, v], work[HIGH, v])
+            elif is_open:
+                cost = metric.data[metric.offset[axis]]
+            if cost <= room:
+                work[SLOT, v] = kept
+                seg[depth, kept] = 0
+                price[0, depth, kept] = cost
+                price[1, depth, kept] = 1.0 if is_open else 0.0
                 kept += 1
     if kept > 0:
         for t in range(begin, stop):  # sizes, then places, then rows in order
-            v = slot[node[base + mine[buffer[depth, t]]]]
+            v = work[SLOT, node[base + code[depth, buffer[depth, t]]]]
             if v >= 0:
-                seg[v] += 1
+                seg[depth, v] += 1
+        total = 0
         for v in range(kept):
-            size_v = seg[v]
-            seg[v] = total
-            total += size_v
+            total += seg[depth, v]
+            seg[depth, v] = total - seg[depth, v]
         for t in range(begin, stop):
             i = buffer[depth, t]
-            v = slot[node[base + mine[i]]]
+            v = work[SLOT, node[base + code[depth, i]]]
             if v >= 0:
-                buffer[depth + 1, seg[v]] = i
-                seg[v] += 1
+                buffer[depth + 1, seg[depth, v]] = i
+                seg[depth, v] += 1
         for v in range(kept, 0, -1):
-            seg[v] = seg[v - 1]
-        seg[0] = 0
-    for f in range(found):
-        held[touched[f]] = 0
-    if form == SET:
+            seg[depth, v] = seg[depth, v - 1]
+        seg[depth, 0] = 0
+    if is_set:
         for t in range(begin, stop):
-            seen[mine[buffer[depth, t]]] = 0
+            work[SEEN, code[depth, buffer[depth, t]]] = 0
     return kept
 
 
 @njit(cache=True, nogil=True)
-def _is_closed(code, rows, begin, stop, shape, sheet, depth):
+def _is_closed(code, buffer, begin, stop, node, offset, size, sheets, depth):
     """Whether the nodes chosen on the dimensions before `depth` are still the smallest around the rows."""
     for q in range(depth):
-        s = sheet[q]
-        if s == 0:
+        if sheets[SHEET, q] == 0:
             continue
-        base = shape.offset[q] + (s - 1) * shape.size[q]
-        v = shape.node[base + code[q, rows[begin]]]
+        base = offset[q] + (sheets[SHEET, q] - 1) * size[q]
+        v = node[base + code[q, buffer[depth + 1, begin]]]
         tight = False
         for t in range(begin + 1, stop):
-            if shape.node[base + code[q, rows[t]]] != v:
+            if node[base + code[q, buffer[depth + 1, t]]] != v:
                 tight = True
                 break
         if not tight:
@@ -226,19 +269,19 @@ def _is_closed(code, rows, begin, stop, shape, sheet, depth):
 
 
 @njit(cache=True, nogil=True)
-def _tight_cost(code, rows, begin, stop, shape, metric, mask):
+def _tight_cost(code, buffer, depth, begin, stop, axes, metric, mask):
     """What rows give up on all dimensions; two members where a SET is open."""
     total = 0.0
-    for q in range(shape.axis.size):
-        axis = shape.axis[q]
+    for q in range(axes.size):
+        axis = axes[q]
         if metric.form[axis] == SET:
             if (mask >> q) & 1:
                 total += metric.data[metric.offset[axis]]
             continue
-        low = code[q, rows[begin]]
+        low = code[q, buffer[depth, begin]]
         high = low
         for t in range(begin + 1, stop):
-            c = code[q, rows[t]]
+            c = code[q, buffer[depth, t]]
             if c < low:
                 low = c
             elif c > high:
@@ -248,143 +291,116 @@ def _tight_cost(code, rows, begin, stop, shape, metric, mask):
 
 
 @njit(cache=True, nogil=True)
-def build_cube(code, count, shape, metric, k, cap, room, work_room):
-    """The closed cells of at least k records that cost at most `cap` outside the sweep.
-
-    `code[q]` holds the codes of dimension q, rows in sweep order, every count positive. Stops once the
-    cells would hold more than `room` entries, or where more than `work_room` rows were looked at. The
-    cell of all rows is the last one, whatever it costs.
-    """
+def _build(
+    code, count, shape, metric, k, cap, room, work_room, has_line, buffer, work, seg, price, at, spent
+):
     dims, m = code.shape
-    widest = 1
-    has_line = False
-    for q in range(dims):
-        widest = max(widest, shape.size[q])
-        if metric.form[shape.axis[q]] == LINE:
-            has_line = True
-    buffer = np.empty((dims + 1, m), dtype=np.int32)
-    for i in range(m):
-        buffer[0, i] = i
-    held = np.zeros(widest, dtype=np.int64)
-    low = np.zeros(widest, dtype=np.int32)
-    high = np.zeros(widest, dtype=np.int32)
-    members = np.zeros(widest, dtype=np.int32)
-    slot = np.zeros(widest, dtype=np.int32)
-    touched = np.zeros(widest, dtype=np.int32)
-    seen = np.zeros(widest, dtype=np.uint8)
-    work = (held, low, high, members, slot, touched, seen)
-    parts = min(widest, m) + 1
-    seg = np.zeros((dims + 1, parts), dtype=np.int64)
-    price = np.zeros((dims + 1, parts))
-    many = np.zeros((dims + 1, parts), dtype=np.bool_)
-    begin = np.zeros(dims + 1, dtype=np.int64)
-    stop = np.zeros(dims + 1, dtype=np.int64)
-    sheet = np.full(dims + 1, -1, dtype=np.int64)
-    kept = np.zeros(dims + 1, dtype=np.int64)
-    at = np.zeros(dims + 1, dtype=np.int64)
-    spent = np.zeros(dims + 1)
-    flags = np.zeros(dims + 1, dtype=np.int64)
     entry = np.empty(min(room + m, max(1024, 8 * m)), dtype=np.int32)
-    start = np.zeros(max(64, m), dtype=np.int64)
-    cost = np.zeros(max(64, m))
-    open_sets = np.zeros(max(64, m), dtype=np.int64)
-    cells = 0
-    filled = 0
+    start = np.empty(max(64, m), dtype=np.int64)
+    cost = np.empty(max(64, m))
+    open_sets = np.empty(max(64, m), dtype=np.int64)
+    start[0] = 0
+    cells = np.int64(0)
+    filled = np.int64(0)
     looked = 0
     whole = True
     root = False
-    depth = 0
-    stop[0] = m
-    if dims == 0:
-        depth = -1
-    while depth >= 0:
-        if at[depth] == kept[depth]:
-            sheet[depth] += 1
-            if sheet[depth] > shape.height[depth]:
-                depth -= 1
+    depth = np.int64(0 if dims > 0 else -1)
+    while depth >= 0 or not root:
+        if depth < 0:  # at last the cell of all rows, if it was none of the others
+            layer = np.int64(0)
+            s, e = np.int64(0), np.int64(m)
+            mask = np.int64(0)
+            for q in range(dims):
+                if metric.form[shape.axis[q]] == SET:
+                    for i in range(1, m):
+                        if code[q, i] != code[q, 0]:
+                            mask |= np.int64(1) << q
+                            break
+            now = _tight_cost(code, buffer, layer, s, e, shape.axis, metric, mask)
+        else:
+            begin, stop = at[BEGIN, depth], at[STOP, depth]
+            v = at[NEXT, depth]
+            if v == at[KEPT, depth]:
+                at[SHEET, depth] += 1
+                if at[SHEET, depth] > shape.height[depth]:
+                    depth -= 1
+                    continue
+                looked += stop - begin
+                if looked > work_room:
+                    whole = False
+                    depth = np.int64(-1)
+                    continue
+                at[KEPT, depth] = _split(
+                    code,
+                    count,
+                    buffer,
+                    depth,
+                    begin,
+                    stop,
+                    shape,
+                    at[SHEET, depth],
+                    metric,
+                    k,
+                    cap - spent[depth],
+                    work,
+                    seg,
+                    price,
+                )
+                at[NEXT, depth] = 0
                 continue
-            looked += stop[depth] - begin[depth]
-            if looked > work_room:
+            at[NEXT, depth] = v + 1
+            s, e = seg[depth, v], seg[depth, v + 1]
+            if e - s < stop - begin and not _is_closed(
+                code, buffer, s, e, shape.node, shape.offset, shape.size, at, depth
+            ):
+                continue
+            now = spent[depth] + price[0, depth, v]
+            mask = at[FLAGS, depth]
+            if price[1, depth, v] > 0.0:
+                mask |= np.int64(1) << depth
+            if depth + 1 < dims:
+                depth += 1
+                at[BEGIN, depth] = s
+                at[STOP, depth] = e
+                at[SHEET, depth] = -1
+                at[KEPT, depth] = 0
+                at[NEXT, depth] = 0
+                spent[depth] = now
+                at[FLAGS, depth] = mask
+                continue
+            if filled + e - s > room:
                 whole = False
-                break
-            kept[depth] = _split(
-                code,
-                count,
-                buffer,
-                depth,
-                begin[depth],
-                stop[depth],
-                shape,
-                sheet[depth],
-                metric,
-                k,
-                cap - spent[depth],
-                work,
-                seg[depth],
-                price[depth],
-                many[depth],
-            )
-            at[depth] = 0
-            continue
-        v = at[depth]
-        at[depth] += 1
-        s, e = seg[depth, v], seg[depth, v + 1]
-        if e - s < stop[depth] - begin[depth] and not _is_closed(
-            code, buffer[depth + 1], s, e, shape, sheet, depth
-        ):
-            continue
-        now = spent[depth] + price[depth, v]
-        mask = flags[depth]
-        if many[depth, v]:
-            mask |= np.int64(1) << depth
-        if depth + 1 < dims:
-            depth += 1
-            begin[depth] = s
-            stop[depth] = e
-            sheet[depth] = -1
-            kept[depth] = 0
-            at[depth] = 0
-            spent[depth] = now
-            flags[depth] = mask
-            continue
-        if filled + e - s > room:
-            whole = False
-            break
-        if has_line:  # later dimensions may have drawn the lines in
-            now = _tight_cost(code, buffer[dims], s, e, shape, metric, mask)
-        if e - s == m:
-            root = True
+                depth = np.int64(-1)
+                continue
+            layer = depth + 1
+            if has_line:  # later dimensions may have drawn the lines in
+                now = _tight_cost(code, buffer, layer, s, e, shape.axis, metric, mask)
+        root = root or e - s == m
         if filled + e - s > entry.size:
-            wider = np.empty(min(room + m, 2 * (filled + e - s)), dtype=np.int32)
-            wider[:filled] = entry[:filled]
+            wider = np.empty(max(filled + e - s, min(room + m, 2 * (filled + e - s))), dtype=np.int32)
+            for t in range(filled):
+                wider[t] = entry[t]
             entry = wider
-        if cells + 2 >= start.size:
-            start = np.concatenate((start, np.zeros_like(start)))
-            cost = np.concatenate((cost, np.zeros_like(cost)))
-            open_sets = np.concatenate((open_sets, np.zeros_like(open_sets)))
+        if cells + 2 > start.size - 1:
+            start, open_sets = _doubled(start), _doubled(open_sets)
+            wider_cost = np.empty(2 * cost.size)
+            for c in range(cells):
+                wider_cost[c] = cost[c]
+            cost = wider_cost
         for t in range(s, e):
-            entry[filled + t - s] = buffer[dims, t]
+            entry[filled + t - s] = buffer[layer, t]
         filled += e - s
         cost[cells] = now
         open_sets[cells] = mask
         cells += 1
         start[cells] = filled
-    if not root:
-        mask = np.int64(0)
-        for q in range(dims):
-            if metric.form[shape.axis[q]] == SET:
-                for i in range(1, m):
-                    if code[q, i] != code[q, 0]:
-                        mask |= np.int64(1) << q
-                        break
-        wider = np.empty(filled + m, dtype=np.int32)
-        wider[:filled] = entry[:filled]
-        entry = wider
-        for i in range(m):
-            entry[filled + i] = i
-        filled += m
-        cost[cells] = _tight_cost(code, buffer[0], 0, m, shape, metric, mask)
-        open_sets[cells] = mask
-        cells += 1
-        start[cells] = filled
-    return Cube(entry[:filled], start[: cells + 1], cost[:cells], open_sets[:cells], whole)
+    return entry, start, cost, open_sets, cells, whole
+
+
+@njit(cache=True, nogil=True)
+def _doubled(values):
+    wider = np.empty(2 * values.size, dtype=np.int64)
+    for c in range(values.size):
+        wider[c] = values[c]
+    return wider

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from shoal.kernels.spans import LINE, SET, TREE, span
 
@@ -54,7 +55,7 @@ def _sort(values, many):
         _sink(values, first, many)
     for last in range(many - 1, 0, -1):
         values[0], values[last] = values[last], values[0]
-        _sink(values, 0, last)
+        _sink(values, np.int64(0), last)
 
 
 @njit(cache=True)
@@ -76,7 +77,7 @@ def _sink(values, at, end):
 @njit(cache=True)
 def list_codes(codes, count, axis, start, end, held, used):
     """Fill `held` and the sorted `used` for one axis of a node; return how many codes it uses."""
-    many = 0
+    many = np.int64(0)
     low = codes[start, axis]
     high = low
     for i in range(start, end):
@@ -90,7 +91,7 @@ def list_codes(codes, count, axis, start, end, held, used):
                 high = code
         held[code] += count[i]
     if high - low < 16 * many:  # a scan is cheaper than a sort
-        many = 0
+        many = np.int64(0)
         for code in range(low, high + 1):
             if held[code] > 0:
                 used[many] = code
@@ -113,13 +114,13 @@ def _cut_line(held, used, part, many, missing, records, k, absent):
     has_missing = used[many - 1] == missing
     if absent:
         if not has_missing:
-            return 0
+            return np.int64(0)
         apart = held[missing]
         if apart < k or records - apart < k:
-            return 0
+            return np.int64(0)
         two_parts(used, part, many, many - 1)
-        return 2
-    best = -1
+        return np.int64(2)
+    best = np.int64(-1)
     least = records + 1
     left = 0
     for u in range(many - 1):
@@ -129,9 +130,9 @@ def _cut_line(held, used, part, many, missing, records, k, absent):
             least = off
             best = u + 1
     if best < 0:
-        return 0
+        return np.int64(0)
     two_parts(used, part, many, best)
-    return 2
+    return np.int64(2)
 
 
 @njit(cache=True)
@@ -141,7 +142,7 @@ def _cut_tree(metric, axis, held, used, part, weight, many, k):
     Smaller children stand together; where they are fewer than k records they join the smallest part.
     """
     whole = span(metric, axis, used[0], used[many - 1])
-    parts = 0
+    parts = np.int64(0)
     rest = 0
     smallest = -1
     u = 0
@@ -170,7 +171,7 @@ def _cut_tree(metric, axis, held, used, part, weight, many, k):
     else:
         into = smallest
     if parts < 2:
-        return 0
+        return np.int64(0)
     for u in range(many):
         if part[used[u]] < 0:
             part[used[u]] = into
@@ -190,7 +191,7 @@ def _cut_set(held, used, part, many, records, k):
     _sort(used, many)
     for u in range(many):
         used[u] %= width
-    best = -1
+    best = np.int64(-1)
     least = np.inf
     left = 0
     for u in range(many - 1):
@@ -201,9 +202,9 @@ def _cut_set(held, used, part, many, records, k):
             least = loss
             best = u + 1
     if best < 0:
-        return 0
+        return np.int64(0)
     two_parts(used, part, many, best)
-    return 2
+    return np.int64(2)
 
 
 @njit(cache=True)
@@ -227,7 +228,7 @@ def _find_parts(codes, count, metric, axis, start, end, records, k, absent, held
     """Say in `part` how one axis would cut a node; return the number of parts, 0 where it cannot."""
     many = list_codes(codes, count, axis, start, end, held, used)
     form = metric.form[axis]
-    parts = 0
+    parts = np.int64(0)
     if many >= 2:
         if form == LINE:
             parts = _cut_line(held, used, part, many, metric.missing[axis], records, k, absent)
@@ -257,56 +258,73 @@ def move_records(codes, place, count, start, many, order, spare, spare_place, sp
         count[start + i] = spare_count[i]
 
 
-@njit(cache=True)
-def cut_apart(all_codes, all_count, metric, k):
+def cut_apart(
+    all_codes: NDArray[np.int32], all_count: NDArray[np.int64], metric, k: int
+) -> NDArray[np.int32]:
     """Label distinct rows by cutting while every part keeps k records; -1 where a row has no records.
 
     Each node takes the cut that lowers its loss most; ties go to the first axis. Copies of a row stay
     together. Needs at least k records.
     """
-    rows, axes = all_codes.shape
-    n = 0
-    for i in range(rows):
-        n += all_count[i] > 0
-    codes = np.empty((n, axes), dtype=np.int32)
-    place = np.empty(n, dtype=np.int32)
-    count = np.empty(n, dtype=np.int64)
-    label = np.empty(rows, dtype=np.int32)
-    order = np.empty(n, dtype=np.int64)
-    at = 0
-    for i in range(rows):
-        label[i] = -1
-        if all_count[i] > 0:
-            for axis in range(axes):
-                codes[at, axis] = all_codes[i, axis]
-            place[at] = i
-            count[at] = all_count[i]
-            order[at] = at
-            at += 1
-    widest = 1
-    seen_start = np.zeros(axes, dtype=np.int64)
-    set_codes = 0
-    for axis in range(axes):
-        widest = max(widest, metric.size[axis])
-        if metric.form[axis] == SET:
-            seen_start[axis] = set_codes
-            set_codes += metric.size[axis]
-    held = np.zeros(widest, dtype=np.int64)
-    part = np.zeros(widest, dtype=np.int64)
-    used = np.empty(widest, dtype=np.int64)
-    weight = np.empty(widest, dtype=np.int64)
-    ends = np.empty(widest + 2, dtype=np.int64)
-    seen = np.zeros(set_codes, dtype=np.int64)
-    spare = np.empty((n, axes), dtype=np.int32)
-    spare_place = np.empty(n, dtype=np.int32)
-    spare_count = np.empty(n, dtype=np.int64)
-    # nodes on the stack are disjoint runs of at least one row, so n places hold them all
-    stack = np.empty((n + 1, 2), dtype=np.int64)
-    losses = np.empty(n + 1)
+    place = np.flatnonzero(all_count > 0).astype(np.int32)
+    codes, count = all_codes[place], all_count[place]
+    label = np.full(all_count.size, -1, dtype=np.int32)
+    set_size = np.where(metric.form == SET, metric.size, 0)
+    scratch = np.zeros((4, int(metric.size.max(initial=1))), dtype=np.int64)
+    n = place.size
+    _cut(
+        codes,
+        place,
+        count,
+        metric,
+        k,
+        label,
+        scratch[0],
+        scratch[1],
+        scratch[2],
+        scratch[3],
+        np.zeros(scratch.shape[1] + 2, dtype=np.int64),
+        np.zeros(int(set_size.sum()), dtype=np.int64),
+        np.cumsum(set_size) - set_size,
+        np.arange(n),
+        np.empty_like(codes),
+        np.empty_like(place),
+        np.empty_like(count),
+        # nodes on the stack are disjoint runs of at least one row, so n places hold them all
+        np.empty((n + 1, 2), dtype=np.int64),
+        np.empty(n + 1),
+    )
+    return label
+
+
+@njit(cache=True, nogil=True)
+def _cut(
+    codes,
+    place,
+    count,
+    metric,
+    k,
+    label,
+    held,
+    part,
+    used,
+    weight,
+    ends,
+    seen,
+    seen_start,
+    order,
+    spare,
+    spare_place,
+    spare_count,
+    stack,
+    losses,
+):
+    n, axes = codes.shape
+    # not plain numbers: every constant would be a compiled form of its own
+    zero, stamp = np.int64(0), np.int64(1)
     stack[0, 0] = 0
     stack[0, 1] = n
-    stamp = 1
-    losses[0] = _run_loss(codes, count, metric, order, 0, n, seen, seen_start, stamp)
+    losses[0] = _run_loss(codes, count, metric, order, zero, n, seen, seen_start, stamp)
     top = 1
     groups = 0
     while top > 0:
@@ -314,10 +332,10 @@ def cut_apart(all_codes, all_count, metric, k):
         start = stack[top, 0]
         end = stack[top, 1]
         best = losses[top]
-        records = 0
+        records = np.int64(0)
         for i in range(start, end):
             records += count[i]
-        best_option = -1
+        best_option = np.int64(-1)
         if records >= 2 * k and best > 0.0:
             # one more round than options: the last one makes the best cut
             for turn in range(2 * axes + 1):
@@ -338,7 +356,7 @@ def cut_apart(all_codes, all_count, metric, k):
                     continue
                 order_by_part(codes, axis, start, end, parts, part, ends, order)
                 after = 0.0
-                begin = 0
+                begin = zero
                 for p in range(parts):
                     stamp += 1
                     loss = _run_loss(codes, count, metric, order, begin, ends[p], seen, seen_start, stamp)
@@ -360,4 +378,3 @@ def cut_apart(all_codes, all_count, metric, k):
             for i in range(start, end):
                 label[place[i]] = groups
             groups += 1
-    return label

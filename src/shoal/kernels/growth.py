@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from shoal.kernels.queue import reach
+from shoal.kernels.cube import Cube
+from shoal.kernels.queue import Swept, reach
 
 __all__ = ["cell_floors", "grow_shares"]
 
@@ -16,41 +18,49 @@ def cell_floors(swept, cube, k, cap):
 
     Windows start at each place of the sweep and cost at most `cap`: what a look at the whole cell takes.
     """
-    cells = cube.cost.size
-    floor = np.empty(cells)
-    looks = np.zeros(cells, dtype=np.int64)
-    for c in range(cells):
-        begin, stop = cube.start[c], cube.start[c + 1]
+    held, place, edge, most = swept.held, swept.place, swept.edge, swept.most
+    entry, start, cost = cube.entry, cube.start, cube.cost
+    floor = np.empty(cost.size)
+    looks = np.empty(cost.size, dtype=np.int64)
+    for c in range(cost.size):
         least = np.inf
-        first = begin
-        near = begin  # first row whose window to here costs at most the cap
+        first = start[c]
+        near = first  # first row whose window to here costs at most the cap
         starts = 0  # places from there on
         records = 0
-        for t in range(begin, stop):
-            i = cube.entry[t]
-            records += swept.held[i]
-            while records - swept.held[cube.entry[first]] >= k:
-                records -= swept.held[cube.entry[first]]
+        looks[c] = 0
+        for t in range(start[c], start[c + 1]):
+            i = entry[t]
+            records += held[i]
+            while records - held[entry[first]] >= k:
+                records -= held[entry[first]]
                 first += 1
             if records >= k:
-                least = min(least, reach(swept, cube.entry[first], i))
-            starts += t == begin or reach(swept, cube.entry[t - 1], i) > 0.0
-            while near < t and cube.cost[c] + reach(swept, cube.entry[near], i) > cap:
+                least = min(least, reach(place, edge, most, entry[first], i))
+            starts += t == start[c] or reach(place, edge, most, entry[t - 1], i) > 0.0
+            while near < t and cost[c] + reach(place, edge, most, entry[near], i) > cap:
                 near += 1
-                starts -= reach(swept, cube.entry[near - 1], cube.entry[near]) > 0.0
+                starts -= reach(place, edge, most, entry[near - 1], entry[near]) > 0.0
             looks[c] += starts
-        floor[c] = cube.cost[c] + least
+        floor[c] = cost[c] + least
     return floor, looks
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _level_above(value, time):
     """The first level whose value exceeds `time`."""
-    return np.searchsorted(value, time, side="right")
+    low, high = np.int64(0), np.int64(value.size)
+    while low < high:
+        middle = (low + high) >> 1
+        if value[middle] > time:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @njit(cache=True, nogil=True)
-def _quiet_until(swept, entry, begin, stop, level, t, value, base, k, held):
+def _quiet_until(records, entry, begin, stop, level, t, value, base, k, held):
     """Look at a whole cell: its free records, its last free place, and a level before which it is quiet.
 
     A window's k largest shares sum to at most those of the cell. Returns free records, the place after
@@ -63,10 +73,10 @@ def _quiet_until(swept, entry, begin, stop, level, t, value, base, k, held):
         i = entry[p]
         lev = level[i]
         if lev < 0:
-            free += swept.held[i]
+            free += records[i]
             last = p + 1
         else:
-            held[lev] += swept.held[i]
+            held[lev] += records[i]
             top = max(top, lev)
     quiet = t
     if 0 < free < k:
@@ -91,6 +101,7 @@ def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizo
 
     Returns a time before which no window of the cell can break, at most `horizon`.
     """
+    records, place, edge, most = swept.held, swept.place, swept.edge, swept.most
     quiet = horizon
     coming = last_free
     for p in range(last_free - 1, begin - 1, -1):  # the next free row at or after each place
@@ -103,12 +114,12 @@ def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizo
         i = entry[s]
         after = s + 1  # the next start: rows in one place of the sweep start together
         top_start = level[i] if level[i] >= 0 else t
-        while after < stop and reach(swept, i, entry[after]) == 0.0:
+        while after < stop and reach(place, edge, most, i, entry[after]) == 0.0:
             lev = level[entry[after]]
             top_start = max(top_start, lev if lev >= 0 else t)
             after += 1
         nearest = following[s - begin]
-        if nearest >= last_free or base + reach(swept, i, entry[nearest]) >= horizon:
+        if nearest >= last_free or base + reach(place, edge, most, i, entry[nearest]) >= horizon:
             s = after
             continue
         free = 0
@@ -118,13 +129,13 @@ def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizo
         worth = 0.0
         q = s
         while q < stop:
-            cost = base + reach(swept, i, entry[q])
+            cost = base + reach(place, edge, most, i, entry[q])
             if cost >= horizon:
                 break
-            stretch = reach(swept, i, entry[q])
-            while q < stop and reach(swept, i, entry[q]) == stretch:
+            stretch = reach(place, edge, most, i, entry[q])
+            while q < stop and reach(place, edge, most, i, entry[q]) == stretch:
                 j = entry[q]
-                w = swept.held[j]
+                w = records[j]
                 lev = level[j]
                 total += w
                 if lev < 0:
@@ -156,7 +167,7 @@ def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizo
                 j = entry[p]
                 if level[j] < 0:
                     level[j] = t - 1
-                    held[t - 1] += swept.held[j]
+                    held[t - 1] += records[j]
             free = 0
             top_start = min(top_start, t - 1) if top_start == t else top_start
             z = 0
@@ -174,58 +185,52 @@ def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizo
     return quiet
 
 
-@njit(cache=True, nogil=True)
-def grow_shares(swept, cube, k, value, base, floor, look_ahead):
+def grow_shares(
+    swept: Swept,
+    cube: Cube,
+    k: int,
+    value: NDArray[np.float64],
+    floor: NDArray[np.float64],
+    look_ahead: float,
+) -> NDArray[np.int32]:
     """The level at which each row's share stops growing; `value` rises from 0.
 
     In every window of every cell that holds k records the mean of the k largest shares stays at most
     what the window costs. Cells wait in the queue until the level at which one of their windows could
     break; frozen rows make that later, never earlier. A visit looks ahead by a factor `look_ahead`.
     """
-    m = swept.held.size
+    level = np.full(swept.held.size, -1, dtype=np.int32)
+    head = np.full(value.size + 1, -1, dtype=np.int64)
+    after = np.searchsorted(value, floor, side="right")  # where each cell waits at first
+    held = np.zeros(value.size + 1, dtype=np.int64)
+    _grow(swept, cube, k, value, look_ahead, level, head, after, held, np.empty(level.size, dtype=np.int64))
+    level[level < 0] = value.size - 1
+    return level
+
+
+@njit(cache=True, nogil=True)
+def _grow(swept, cube, k, value, look_ahead, level, head, after, held, following):
     levels = value.size
-    cells = cube.cost.size
-    level = np.full(m, -1, dtype=np.int32)
-    head = np.full(levels + 1, -1, dtype=np.int32)
-    after = np.full(cells, -1, dtype=np.int32)
-    held = np.zeros(levels + 1, dtype=np.int64)
-    following = np.empty(m, dtype=np.int64)
-    for c in range(cells - 1, -1, -1):
-        if floor[c] < np.inf:
-            t = _level_above(value, floor[c])
-            if t < levels:
-                after[c] = head[t]
-                head[t] = c
+    entry, start, cost = cube.entry, cube.start, cube.cost
+    for c in range(cost.size - 1, -1, -1):
+        t = after[c]
+        if t < levels:
+            after[c] = head[t]
+            head[t] = c
     for t in range(1, levels):
         while head[t] >= 0:
             c = head[t]
             head[t] = after[c]
-            begin, stop = cube.start[c], cube.start[c + 1]
-            free, last, to = _quiet_until(swept, cube.entry, begin, stop, level, t, value, base[c], k, held)
+            begin, stop = start[c], start[c + 1]
+            free, last, to = _quiet_until(swept.held, entry, begin, stop, level, t, value, cost[c], k, held)
             if free == 0:
                 continue
             if to <= t:
                 horizon = value[t] * look_ahead
                 time = _scan(
-                    swept,
-                    cube.entry,
-                    begin,
-                    stop,
-                    last,
-                    level,
-                    t,
-                    value,
-                    base[c],
-                    k,
-                    horizon,
-                    held,
-                    following,
+                    swept, entry, begin, stop, last, level, t, value, cost[c], k, horizon, held, following
                 )
                 to = max(t + 1, _level_above(value, time))
             if to < levels:
                 after[c] = head[to]
                 head[to] = c
-    for i in range(m):
-        if level[i] < 0:
-            level[i] = levels - 1
-    return level

@@ -171,6 +171,7 @@ def _build(all_codes, all_count, metric):
     end[0] = n
     nodes = 1
     node = 0
+    two = np.int64(2)  # not a plain number: every constant would be a compiled form of its own
     while node < nodes:  # children are appended, so this walks level by level
         first = start[node]
         last = end[node]
@@ -179,7 +180,7 @@ def _build(all_codes, all_count, metric):
             total += count[i]
         records[node] = total
         child[node] = -1
-        widest_axis = -1
+        widest_axis = np.int64(-1)
         wide = 0.0
         for axis in range(axes):
             least = codes[first, axis]
@@ -198,7 +199,7 @@ def _build(all_codes, all_count, metric):
         if last - first > BUCKET and widest_axis >= 0:
             many = list_codes(codes, one, widest_axis, first, last, held, used)
             left = 0
-            cut = 1
+            cut = two - 1
             least_off = n + 1
             for u in range(many - 1):
                 left += held[used[u]]
@@ -209,7 +210,7 @@ def _build(all_codes, all_count, metric):
             for u in range(many):
                 held[used[u]] = 0
             two_parts(used, part, many, cut)
-            order_by_part(codes, widest_axis, first, last, 2, part, ends, order)
+            order_by_part(codes, widest_axis, first, last, two, part, ends, order)
             middle = first + ends[0]
             move_records(codes, place, count, first, last - first, order, spare, spare_place, spare_count)
             child[node] = nodes

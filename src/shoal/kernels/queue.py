@@ -8,15 +8,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.cube import build_cube
-from shoal.kernels.spans import SET, fill_costs, span
+from shoal.kernels.cube import Cube, Shape
+from shoal.kernels.spans import SET, fill_costs
 
 __all__ = [
     "Swept",
     "cheapest_windows",
-    "crowd_pool",
     "grow_crowds",
-    "insert_left",
     "reach",
     "sweep_rows",
     "take_crowds",
@@ -47,152 +45,122 @@ class Swept(NamedTuple):
     tally: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
-def sweep_rows(codes, count, metric, shape):
+def sweep_rows(codes: NDArray[np.int32], count: NDArray[np.int64], metric, shape: Shape) -> Swept:
     """Put the rows that stand for records in sweep order; ties keep their order."""
-    m = 0
-    for i in range(count.size):
-        m += count[i] > 0
-    row = np.empty(m, dtype=np.int64)
-    key = np.empty(m, dtype=np.int32)
-    t = 0
-    for i in range(count.size):
-        if count[i] > 0:
-            row[t] = i
-            key[t] = codes[i, shape.sweep] if shape.sweep >= 0 else 0
-            t += 1
-    row = row[np.argsort(key, kind="mergesort")]
-    dims = shape.axis.size
-    code = np.empty((dims, m), dtype=np.int32)
-    held = np.empty(m, dtype=np.int64)
-    place = np.zeros(m)
-    edge = m
-    most = 0.0
-    for t in range(m):
-        i = row[t]
-        held[t] = count[i]
-        for q in range(dims):
-            code[q, t] = codes[i, shape.axis[q]]
+    row = np.flatnonzero(count > 0)
+    place = np.zeros(row.size)
+    edge, most = row.size, 0.0
     if shape.sweep >= 0:
-        most = metric.most[shape.sweep]
-        for t in range(m):
-            c = codes[row[t], shape.sweep]
-            if c == metric.missing[shape.sweep]:
-                edge = t
-                break
-            place[t] = metric.data[metric.offset[shape.sweep] + c]
-    set_start = np.full(dims, -1, dtype=np.int64)
-    step = np.zeros(dims)
-    members = 0
-    for q in range(dims):
-        axis = shape.axis[q]
-        if metric.form[axis] == SET:
-            set_start[q] = members
-            members += shape.size[q]
-            step[q] = metric.data[metric.offset[axis]]
-    tally = np.zeros(members, dtype=np.int32)
-    return Swept(row, code, held, place, edge, most, set_start, step, tally)
+        row = row[np.argsort(codes[row, shape.sweep], kind="stable")]
+        code = codes[row, shape.sweep]
+        missing, at = metric.missing[shape.sweep], metric.offset[shape.sweep]
+        edge = int(np.searchsorted(code, missing)) if missing >= 0 else row.size
+        most = float(metric.most[shape.sweep])
+        place[:edge] = metric.data[at + code[:edge]]
+    is_set = metric.form[shape.axis] == SET
+    members = np.cumsum(np.where(is_set, shape.size, 0))
+    return Swept(
+        row,
+        np.ascontiguousarray(codes[row[:, None], shape.axis].T),
+        count[row],
+        place,
+        edge,
+        most,
+        np.where(is_set, members - shape.size, -1),
+        np.where(is_set, metric.data[metric.offset[shape.axis]], 0.0),
+        np.zeros(int(members[-1]) if members.size else 0, dtype=np.int32),
+    )
 
 
-@njit(cache=True, nogil=True, inline="always")
-def reach(swept, first, last):
+@njit(cache=True, nogil=True)
+def reach(place, edge, most, first, last):
     """What the sweep gives up from row `first` to row `last`."""
-    if last >= swept.edge:
-        return swept.most if first < swept.edge else 0.0
-    return swept.place[last] - swept.place[first]
+    if last >= edge:
+        return most if first < edge else 0.0
+    return place[last] - place[first]
 
 
 @njit(cache=True, nogil=True)
-def _join(swept, mask, i):
-    """Count row i in on the open SETs; what its new members give up."""
-    extra = 0.0
-    for q in range(swept.set_start.size):
+def _count(set_start, step, code, tally, mask, i, by):
+    """Count row i in (by 1) or out (by -1) on the open SETs; what that changes in what is given up."""
+    change = 0.0
+    for q in range(set_start.size):
         if (mask >> q) & 1:
-            slot = swept.set_start[q] + swept.code[q, i]
-            if swept.tally[slot] == 0:
-                extra += swept.step[q]
-            swept.tally[slot] += 1
-    return extra
+            slot = set_start[q] + code[q, i]
+            tally[slot] += by
+            if tally[slot] == (1 if by > 0 else 0):
+                change += by * step[q]
+    return change
 
 
-@njit(cache=True, nogil=True)
-def _part(swept, mask, i):
-    """Count row i out on the open SETs; what no longer needs to be given up."""
-    less = 0.0
-    for q in range(swept.set_start.size):
-        if (mask >> q) & 1:
-            slot = swept.set_start[q] + swept.code[q, i]
-            swept.tally[slot] -= 1
-            if swept.tally[slot] == 0:
-                less += swept.step[q]
-    return less
+def _bases(swept: Swept, cube: Cube) -> NDArray[np.float64]:
+    """What each cell gives up where the members of open SETs are counted one by one; the first is free."""
+    base = cube.cost.copy()
+    for q, step in enumerate(swept.step.tolist()):
+        base -= 2.0 * step * ((cube.open_sets >> q) & 1)
+    return base
 
 
-@njit(cache=True, nogil=True)
-def _first_members(swept, mask):
-    """One step of every open SET: the first member is free."""
-    free = 0.0
-    for q in range(swept.set_start.size):
-        if (mask >> q) & 1:
-            free += swept.step[q]
-    return free
-
-
-@njit(cache=True, nogil=True)
-def cheapest_windows(swept, cube, k):
+def cheapest_windows(swept: Swept, cube: Cube, k: int) -> NDArray[np.float64]:
     """Per row the cost of the cheapest window of at least k records that holds it."""
     m = swept.held.size
     best = np.full(m, np.inf)
-    value = np.empty(m)
-    last = np.empty(m, dtype=np.int64)
-    line = np.empty(m + 1, dtype=np.int64)
-    for c in range(cube.cost.size):
+    scratch = np.empty((2, m + 1), dtype=np.int64)
+    _cheapest(swept, cube, _bases(swept, cube), k, best, np.empty(m), scratch[0], scratch[1])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _cheapest(swept, cube, bases, k, best, value, last, line):
+    held, entry = swept.held, cube.entry
+    place, edge, most = swept.place, swept.edge, swept.most
+    set_start, step, code, tally = swept.set_start, swept.step, swept.code, swept.tally
+    come, go = np.int32(1), np.int32(-1)
+    for c in range(bases.size):
         begin, stop = cube.start[c], cube.start[c + 1]
         mask = cube.open_sets[c]
-        base = cube.cost[c] - 2.0 * _first_members(swept, mask)  # then members are counted
+        base = bases[c]
         windows = 0
         records = 0
         extra = 0.0
         after = begin
         for first in range(begin, stop):
             while after < stop and records < k:
-                i = cube.entry[after]
-                records += swept.held[i]
+                i = entry[after]
+                records += held[i]
                 if mask:
-                    extra += _join(swept, mask, i)
+                    extra += _count(set_start, step, code, tally, mask, i, come)
                 after += 1
             if records < k:
-                for t in range(first, after):
-                    if mask:
-                        _part(swept, mask, cube.entry[t])
+                for t in range(first, after if mask else first):
+                    _count(set_start, step, code, tally, mask, entry[t], go)
                 break
-            i = cube.entry[first]
-            value[windows] = base + extra + reach(swept, i, cube.entry[after - 1])
+            i = entry[first]
+            value[windows] = base + extra + reach(place, edge, most, i, entry[after - 1])
             last[windows] = after - 1
             windows += 1
-            records -= swept.held[i]
+            records -= held[i]
             if mask:
-                extra -= _part(swept, mask, i)
+                extra += _count(set_start, step, code, tally, mask, i, go)
         # a row with few records may be cheapest at the end of a window that would do without it
         records = 0
         extra = 0.0
         first = begin
         for t in range(begin, stop):
-            i = cube.entry[t]
-            records += swept.held[i]
+            i = entry[t]
+            records += held[i]
             if mask:
-                extra += _join(swept, mask, i)
-            while first < t and records - swept.held[cube.entry[first]] >= k:
-                records -= swept.held[cube.entry[first]]
+                extra += _count(set_start, step, code, tally, mask, i, come)
+            while first < t and records - held[entry[first]] >= k:
+                records -= held[entry[first]]
                 if mask:
-                    extra -= _part(swept, mask, cube.entry[first])
+                    extra += _count(set_start, step, code, tally, mask, entry[first], go)
                 first += 1
             if records >= k:
-                key = base + extra + reach(swept, cube.entry[first], i)
+                key = base + extra + reach(place, edge, most, entry[first], i)
                 best[i] = min(best[i], key)
-        if mask:
-            for t in range(first, stop):
-                _part(swept, mask, cube.entry[t])
+        for t in range(first, stop if mask else first):
+            _count(set_start, step, code, tally, mask, entry[t], go)
         # windows in the line start at or before the row, rise in value, and end at or after it
         head = 0
         tail = 0
@@ -207,12 +175,36 @@ def cheapest_windows(swept, cube, k):
             while head < tail and last[line[head]] < p:
                 head += 1
             if head < tail:
-                i = cube.entry[p]
+                i = entry[p]
                 best[i] = min(best[i], value[line[head]])
-    return best
 
 
-@njit(cache=True, nogil=True, inline="always")
+def take_crowds(
+    swept: Swept,
+    cube: Cube,
+    k: int,
+    price: NDArray[np.float64],
+    entry: NDArray[np.int32],
+    ceiling: float,
+) -> tuple[NDArray[np.int32], int]:
+    """Label rows by taking windows of at least k free records, cheapest first; -1 where none was taken.
+
+    A window's key is its cost less the mean price of its records; keys from `ceiling` on are not taken.
+    `entry` is a copy of the cube's entries that is worn down. Returns labels in sweep order and the
+    number of groups.
+    """
+    label = np.full(swept.held.size, -1, dtype=np.int32)
+    low = -float(price.max(initial=0.0))
+    after = np.empty(cube.cost.size, dtype=np.int64)
+    length = np.diff(cube.start)
+    bases = _bases(swept, cube)
+    groups = _take(
+        swept, cube.start, cube.open_sets, bases, k, price, entry, ceiling, low, label, after, length
+    )
+    return label, int(groups)
+
+
+@njit(cache=True, nogil=True)
 def _bucket(key, low, step, linear, knee, ratio, most):
     """Buckets of equal width up to the knee, of equal ratio above it."""
     if key < knee:
@@ -223,25 +215,16 @@ def _bucket(key, low, step, linear, knee, ratio, most):
 
 
 @njit(cache=True, nogil=True)
-def take_crowds(swept, cube, k, price, entry, ceiling):
-    """Label rows by taking windows of at least k free records, cheapest first; -1 where none was taken.
-
-    A window's key is its cost less the mean price of its records; keys from `ceiling` on are not taken.
-    `entry` is a copy of the cube's entries that is worn down. Returns labels in sweep order and the
-    number of groups.
-    """
-    m = swept.held.size
-    cells = cube.cost.size
-    length = np.empty(cells, dtype=np.int64)
-    key = np.full(cells, np.inf)
-    label = np.full(m, -1, dtype=np.int32)
-    low = -max(0.0, price.max()) if m > 0 else 0.0
-    for c in range(cells):
-        length[c] = cube.start[c + 1] - cube.start[c]
-        key[c], length[c], _ = _visit(swept, cube, c, entry, length[c], k, price, label, 0, -np.inf)
+def _take(swept, start, open_sets, bases, k, price, entry, ceiling, low, label, after, length):
+    cells = bases.size
+    key = np.empty(cells)
+    groups = np.int64(0)
     known = 0
     mean = 0.0
     for c in range(cells):
+        key[c], length[c], groups = _visit(
+            swept, start[c], open_sets[c], bases[c], entry, length[c], k, price, label, groups, -np.inf
+        )
         if key[c] < np.inf:
             mean += max(key[c], 0.0)
             known += 1
@@ -250,14 +233,14 @@ def take_crowds(swept, cube, k, price, entry, ceiling):
     step = (knee - low) / linear
     ratio = 1.0 / np.log1p(step / knee)
     most = linear + np.int64(4000 if ceiling == np.inf else 0)
-    head = np.full(most + 2, -1, dtype=np.int32)
-    after = np.full(cells, -1, dtype=np.int32)
+    head = np.empty(most + 2, dtype=np.int64)
+    for b in range(most + 2):
+        head[b] = -1
     for c in range(cells - 1, -1, -1):
         if key[c] < np.inf:
             b = _bucket(key[c], low, step, linear, knee, ratio, most)
             after[c] = head[b]
             head[b] = c
-    groups = 0
     for b in range(most + 1 if ceiling == np.inf else linear):
         if b < linear:
             limit = low + (b + 1) * step
@@ -269,22 +252,23 @@ def take_crowds(swept, cube, k, price, entry, ceiling):
             c = head[b]
             head[b] = after[c]
             best, length[c], groups = _visit(
-                swept, cube, c, entry, length[c], k, price, label, groups, limit
+                swept, start[c], open_sets[c], bases[c], entry, length[c], k, price, label, groups, limit
             )
             if best < np.inf:
                 # at least one further: a window across a taken gap may seem due already
                 to = min(max(_bucket(best, low, step, linear, knee, ratio, most), b + 1), most)
                 after[c] = head[to]
                 head[to] = c
-    return label, groups
+    return groups
 
 
 @njit(cache=True, nogil=True)
-def _visit(swept, cube, c, entry, length, k, price, label, groups, limit):
+def _visit(swept, begin, mask, base, entry, length, k, price, label, groups, limit):
     """Drop taken rows from a cell, take its windows below `limit`, and find its next key."""
-    begin = cube.start[c]
-    mask = cube.open_sets[c]
-    base = cube.cost[c] - 2.0 * _first_members(swept, mask)  # then members are counted
+    held = swept.held
+    place, edge, most = swept.place, swept.edge, swept.most
+    set_start, step, code, tally = swept.set_start, swept.step, swept.code, swept.tally
+    come, go = np.int32(1), np.int32(-1)
     best = np.inf
     write = begin
     first = begin
@@ -299,25 +283,25 @@ def _visit(swept, cube, c, entry, length, k, price, label, groups, limit):
             continue
         entry[write] = i
         write += 1
-        left += swept.held[i]
-        records += swept.held[i]
-        worth += price[i] * swept.held[i]
+        left += held[i]
+        records += held[i]
+        worth += price[i] * held[i]
         if mask:
-            extra += _join(swept, mask, i)
-        while records - swept.held[entry[first]] >= k:
+            extra += _count(set_start, step, code, tally, mask, i, come)
+        while records - held[entry[first]] >= k:
             j = entry[first]
-            records -= swept.held[j]
-            worth -= price[j] * swept.held[j]
+            records -= held[j]
+            worth -= price[j] * held[j]
             if mask:
-                extra -= _part(swept, mask, j)
+                extra += _count(set_start, step, code, tally, mask, j, go)
             first += 1
         if records >= k:
-            key = base + extra + reach(swept, entry[first], i) - worth / records
+            key = base + extra + reach(place, edge, most, entry[first], i) - worth / records
             if key < limit:
                 for r in range(first, write):
                     label[entry[r]] = groups
                     if mask:
-                        _part(swept, mask, entry[r])
+                        _count(set_start, step, code, tally, mask, entry[r], go)
                 groups += 1
                 taken = True
                 left -= records
@@ -327,124 +311,11 @@ def _visit(swept, cube, c, entry, length, k, price, label, groups, limit):
                 extra = 0.0
             elif key < best:
                 best = key
-    if mask:
-        for r in range(first, write):
-            _part(swept, mask, entry[r])
+    for r in range(first, write if mask else first):
+        _count(set_start, step, code, tally, mask, entry[r], go)
     if taken and left >= k:  # rows on both sides of a taken window may now meet
         best = min(best, max(limit, 0.0), FAR)
     return best, write - begin, groups
-
-
-@njit(cache=True, nogil=True)
-def crowd_pool(codes, count, metric, shape, k, cap, scale, room):
-    """Groups of a small pool of rows: cube, prices and queue in one call.
-
-    `scale[i]` times the cost of row i's cheapest window is its price; boxes dearer than `cap` are not
-    looked at. Returns one label per row, -1 for fewer than k records left over (and for rows without
-    records), and the number of groups; 0 groups where the cube would exceed `room` entries.
-    """
-    label = np.full(count.size, -1, dtype=np.int32)
-    swept = sweep_rows(codes, count, metric, shape)
-    cube = build_cube(swept.code, swept.held, shape, metric, k, cap, room, 12 * room)
-    if not cube.whole:
-        return label, 0
-    price = cheapest_windows(swept, cube, k)
-    for t in range(price.size):
-        price[t] = price[t] * scale[swept.row[t]] if price[t] < np.inf else 0.0
-    found, groups = take_crowds(swept, cube, k, price, cube.entry, np.inf)
-    for t in range(found.size):
-        label[swept.row[t]] = found[t]
-    return label, groups
-
-
-@njit(cache=True, nogil=True)
-def insert_left(codes, count, metric, label, groups, quota, full):
-    """Give rows without a group the one where they add least loss; withhold those that would add more.
-
-    At most `quota` records are withheld; a withheld record costs `full`. Rows go in the order given;
-    labels are changed in place. Returns the records withheld.
-    """
-    m, axes = codes.shape
-    withheld = 0
-    left = 0
-    for i in range(m):
-        left += label[i] < 0 and count[i] > 0
-    if left == 0 or groups == 0:
-        return withheld
-    low = np.full((groups, axes), np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full((groups, axes), -1, dtype=np.int32)
-    size = np.zeros(groups, dtype=np.int64)
-    first = np.full(m, -1, dtype=np.int32)  # first member of each group, then the next ones
-    after = np.full(m, -1, dtype=np.int32)
-    for i in range(m - 1, -1, -1):
-        g = label[i]
-        if g >= 0:
-            size[g] += count[i]
-            after[i] = first[g]
-            first[g] = i
-            for axis in range(axes):
-                low[g, axis] = min(low[g, axis], codes[i, axis])
-                high[g, axis] = max(high[g, axis], codes[i, axis])
-    has_set = False
-    for axis in range(axes):
-        if metric.form[axis] == SET:
-            has_set = True
-    members = np.zeros((groups if has_set else 0, axes), dtype=np.int32)
-    if has_set:
-        for g in range(groups):
-            for axis in range(axes):
-                if metric.form[axis] == SET:
-                    i = first[g]
-                    while i >= 0:
-                        j = first[g]
-                        while j != i and codes[j, axis] != codes[i, axis]:
-                            j = after[j]
-                        members[g, axis] += j == i
-                        i = after[i]
-    for i in range(m):
-        if label[i] >= 0 or count[i] == 0:
-            continue
-        best = np.inf
-        at = -1
-        for g in range(groups):
-            before = 0.0
-            joined = 0.0
-            for axis in range(axes):
-                c = codes[i, axis]
-                if metric.form[axis] == SET:
-                    step = metric.data[metric.offset[axis]]
-                    before += step * (members[g, axis] - 1)
-                    joined += step * (members[g, axis] - 1)
-                    j = first[g]
-                    while j >= 0 and codes[j, axis] != c:
-                        j = after[j]
-                    if j < 0:
-                        joined += step
-                    continue
-                a, b = low[g, axis], high[g, axis]
-                before += span(metric, axis, a, b)
-                joined += span(metric, axis, min(a, c), max(b, c))
-            more = joined * (size[g] + count[i]) - before * size[g]
-            if more < best:
-                best = more
-                at = g
-        if best > full * count[i] and withheld + count[i] <= quota:
-            withheld += count[i]
-            continue
-        for axis in range(axes):
-            c = codes[i, axis]
-            low[at, axis] = min(low[at, axis], c)
-            high[at, axis] = max(high[at, axis], c)
-            if metric.form[axis] == SET:
-                j = first[at]
-                while j >= 0 and codes[j, axis] != c:
-                    j = after[j]
-                members[at, axis] += j < 0
-        label[i] = at
-        size[at] += count[i]
-        after[i] = first[at]
-        first[at] = i
-    return withheld
 
 
 @njit(cache=True, nogil=True)

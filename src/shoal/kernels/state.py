@@ -11,71 +11,46 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from shoal.kernels.spans import LINE, SET, span
+from shoal.kernels.ruler import AT, FORM, LENGTH, Ruler, width
+from shoal.kernels.spans import SET
 
 __all__ = [
     "AFTER",
-    "AT",
     "CLOCK",
     "COPIES",
-    "FORM",
     "GROUPS",
     "HEAD",
     "HOME",
-    "KIND",
-    "LENGTH",
     "PIECES",
     "QUOTA",
     "ROW",
     "SEEN",
     "SIZE",
     "TWIN",
-    "Ruler",
     "State",
+    "add_row",
     "best_group",
     "box_cost",
     "box_without",
-    "clear_stock",
     "drop_group",
     "drop_piece",
-    "grow_box",
+    "empty_state",
     "join",
     "joined_cost",
     "leave",
     "link",
     "load_state",
-    "make_ruler",
-    "measure",
     "new_group",
     "new_piece",
-    "pair_cost",
     "read_state",
-    "start_box",
-    "transfer",
     "unlink",
-    "width",
 ]
 
-PAIRS = 3
-"""A form of our own: a LINE or TREE with so few codes that the spans of all pairs stand in a table."""
-MOST_PAIRS = 256
-FORM, LENGTH, AT, MISSING, KIND = 0, 1, 2, 3, 4
 ROW, COPIES, HOME, AFTER, BEFORE, TWIN, LAST_TWIN = 0, 1, 2, 3, 4, 5, 6
 HEAD, SIZE, SEEN = 0, 1, 2
 PIECES, GROUPS, QUOTA, SPARE_PIECE, SPARE_GROUP, CLOCK, WORD = 0, 1, 2, 3, 4, 5, 6
-
-
-class Ruler(NamedTuple):
-    """The metric in two arrays, for short compiling: form, length, place in `data`, missing, kind.
-
-    A LINE has its positions and then its whole span in `data`, a TREE its running maxima of gaps, a SET
-    the price of one more member, PAIRS the span of low..high at low * length + high; `kind` is the form
-    before PAIRS.
-    """
-
-    shape: np.ndarray
-    data: np.ndarray
 
 
 class State(NamedTuple):
@@ -87,404 +62,296 @@ class State(NamedTuple):
     seen, and the first word in `bits` of each axis.
     """
 
-    codes: np.ndarray
-    piece: np.ndarray
-    group: np.ndarray
-    box: np.ndarray
-    bits: np.ndarray
-    cost: np.ndarray
-    stock: np.ndarray
-    near: np.ndarray
+    codes: NDArray[np.int32]
+    piece: NDArray[np.int64]
+    group: NDArray[np.int64]
+    box: NDArray[np.int32]
+    bits: NDArray[np.uint64]
+    cost: NDArray[np.float64]
+    stock: NDArray[np.int64]
+    near: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
-def make_ruler(metric, codes):
-    """A small table, codes numbered 0, 1, .. in order per axis, and the ruler that measures them."""
-    rows, axes = codes.shape
-    shape = np.zeros((axes, 5), dtype=np.int64)
-    own = np.empty((rows, axes), dtype=np.int32)
-    value = np.empty((axes, rows), dtype=np.int64)
-    total = 0
-    for axis in range(axes):
-        name = np.full(metric.size[axis], -1, dtype=np.int32)
-        for i in range(rows):
-            name[codes[i, axis]] = 0
-        size = 0
-        for code in range(name.size):
-            if name[code] == 0:
-                name[code] = size
-                value[axis, size] = code
-                size += 1
-        for i in range(rows):
-            own[i, axis] = name[codes[i, axis]]
-        kind = np.int64(metric.form[axis])
-        form = PAIRS if kind != SET and size <= MOST_PAIRS else kind
-        missing = metric.missing[axis]
-        shape[axis, FORM] = form
-        shape[axis, LENGTH] = size
-        shape[axis, AT] = total
-        shape[axis, MISSING] = name[missing] if missing >= 0 else -1
-        shape[axis, KIND] = kind
-        if form == PAIRS:
-            total += size * size
-        elif form == LINE:
-            total += size + 1
-        elif form == SET:
-            total += 1
-        else:
-            reach = 1
-            total += size
-            while 2 * reach <= size:
-                total += size
-                reach *= 2
-    data = np.zeros(total)
-    for axis in range(axes):
-        form, size, at = shape[axis, FORM], shape[axis, LENGTH], shape[axis, AT]
-        if form == PAIRS:
-            for low in range(size):
-                for high in range(low + 1, size):
-                    data[at + low * size + high] = span(metric, axis, value[axis, low], value[axis, high])
-        elif form == LINE:
-            for code in range(size):
-                data[at + code] = metric.data[metric.offset[axis] + value[axis, code]]
-            data[at + size] = metric.most[axis]
-        elif form == SET:
-            data[at] = metric.data[metric.offset[axis]]
-        else:
-            for code in range(size - 1):
-                data[at + code] = span(metric, axis, value[axis, code], value[axis, code + 1])
-            reach = 1
-            while 2 * reach <= size:
-                for code in range(size):
-                    data[at + size + code] = data[at + code]
-                    if code + reach < size:
-                        data[at + size + code] = max(data[at + code], data[at + code + reach])
-                at += size
-                reach *= 2
-    return own, Ruler(shape, data)
+def empty_state(
+    codes: NDArray[np.int32], ruler: Ruler, near: NDArray[np.int64], pieces: int, groups: int, full: float
+) -> State:
+    """A state with room for so many pieces and groups, all of them spare, and no quota."""
+    axes = codes.shape[1]
+    words = np.where(ruler.shape[:, FORM] == SET, (ruler.shape[:, LENGTH] + 63) // 64, 0)
+    state = State(
+        codes,
+        np.full((pieces, 7), -1, dtype=np.int64),
+        np.zeros((groups + 1, 3), dtype=np.int64),
+        np.zeros((groups + 1, 2, axes), dtype=np.int32),
+        np.zeros((groups + 1, max(1, int(words.sum()))), dtype=np.uint64),
+        np.zeros(groups + 1),
+        np.zeros(WORD + axes + 1, dtype=np.int64),
+        near,
+    )
+    state.piece[:-1, AFTER] = np.arange(1, pieces)
+    state.group[:, HEAD] = np.arange(1, groups + 2)
+    state.group[-2:, HEAD] = -1
+    state.cost[groups] = full
+    state.stock[WORD + 1 :] = np.cumsum(words)
+    state.stock[PIECES] = pieces
+    state.stock[GROUPS] = groups
+    state.stock[SPARE_GROUP] = 0 if groups else -1
+    return state
 
 
-@njit(cache=True, nogil=True)
-def width(ruler, axis, low, high):
-    """The span of low..high on an axis that is no SET. Needs low < high."""
-    form = ruler.shape[axis, FORM]
-    at = ruler.shape[axis, AT]
-    if form == PAIRS:
-        return ruler.data[at + low * ruler.shape[axis, LENGTH] + high]
-    if form == LINE:
-        if high == ruler.shape[axis, MISSING]:
-            return ruler.data[at + ruler.shape[axis, LENGTH]]
-        return ruler.data[at + high] - ruler.data[at + low]
-    reach = 1
-    length = high - low
-    while 2 * reach <= length:
-        reach *= 2
-        at += ruler.shape[axis, LENGTH]
-    return max(ruler.data[at + low], ruler.data[at + high - reach])
-
-
-@njit(cache=True, nogil=True)
-def load_state(codes, ruler, near, k, distinct, group, count, quota, full):
+def load_state(
+    codes: NDArray[np.int32],
+    ruler: Ruler,
+    near: NDArray[np.int64],
+    k: int,
+    row: NDArray[np.int64],
+    group: NDArray[np.int32],
+    count: NDArray[np.int64],
+    quota: int,
+    full: float,
+) -> State:
     """A state of the pieces given; group -1 is withheld, other groups have any numbers.
 
     There is room for as many groups as the records allow, and for some pieces to be split.
     """
-    pieces = distinct.size
-    axes = codes.shape[1]
-    top = np.int64(0)
-    records = np.int64(0)
-    for p in range(pieces):
-        top = max(top, np.int64(group[p]) + 1)
-        records += count[p]
-    name = np.full(top + 1, -1, dtype=np.int64)
-    groups = np.int64(0)
-    for p in range(pieces):
-        if group[p] >= 0 and name[group[p]] < 0:
-            name[group[p]] = groups
-            groups += 1
-    most = pieces + pieces // 2 + 32
-    places = max(groups, min(records // k, groups + groups // 2 + 8)) + 1
-    stock = np.zeros(WORD + axes + 1, dtype=np.int64)
-    for axis in range(axes):
-        stock[WORD + axis + 1] = stock[WORD + axis]
-        if ruler.shape[axis, FORM] == SET:
-            stock[WORD + axis + 1] += (ruler.shape[axis, LENGTH] + 63) // 64
-    state = State(
-        codes,
-        np.full((most, 7), -1, dtype=np.int64),
-        np.zeros((places, 3), dtype=np.int64),
-        np.zeros((places, 2, axes), dtype=np.int32),
-        np.zeros((places, max(1, stock[WORD + axes])), dtype=np.uint64),
-        np.zeros(places),
-        stock,
-        near,
-    )
-    clear_stock(state)
-    stock[QUOTA] = quota
-    state.cost[places - 1] = full
-    for _ in range(groups):
-        new_group(state)  # the spares lie in order: groups 0, 1, ..
-    for i in range(pieces):
-        p = new_piece(state, distinct[i], count[i])
-        link(state, p, name[group[i]] if group[i] >= 0 else places - 1)
-    for g in range(groups):
-        measure(ruler, state, g)
+    names, home = np.unique(group[group >= 0], return_inverse=True)
+    groups = names.size
+    places = max(groups, min(int(count.sum()) // k, groups + groups // 2 + 8))
+    state = empty_state(codes, ruler, near, row.size + row.size // 2 + 32, places, full)
+    state.stock[QUOTA] = quota
+    into = np.full(row.size, places, dtype=np.int64)
+    into[group >= 0] = home
+    _fill(ruler, state, row, into, count, groups)
     return state
 
 
 @njit(cache=True, nogil=True)
-def clear_stock(state):
-    """Make all pieces and groups spare."""
-    state.stock[PIECES] = 0
-    state.stock[GROUPS] = 0
-    state.stock[SPARE_PIECE] = -1
-    state.stock[SPARE_GROUP] = -1
-    for p in range(state.piece.shape[0] - 1, -1, -1):
-        drop_piece(state, p)
-    last = state.cost.size - 1
-    for g in range(last - 1, -1, -1):
-        drop_group(state, g)
-    state.group[last, HEAD] = -1
-    state.group[last, SIZE] = 0
+def _fill(ruler, state, row, into, count, groups):
+    """Make the groups and hang every piece into its own."""
+    for _ in range(groups):
+        new_group(state.group, state.stock)  # the spares lie in order: groups 0, 1, ..
+    for i in range(row.size):
+        p = new_piece(state.piece, state.stock, state.near, row[i], count[i])
+        join(ruler, state, p, into[i])
+
+
+def read_state(state: State) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """The pieces of a state: (row, group, copies), withheld as -1, groups renumbered."""
+    piece = state.piece[state.piece[:, HOME] >= 0]
+    names, group = np.unique(piece[:, HOME], return_inverse=True)
+    if names.size and names[-1] == state.cost.size - 1:
+        group[group == names.size - 1] = -1
+    return piece[:, ROW].copy(), group.astype(np.int32), piece[:, COPIES].copy()
 
 
 @njit(cache=True, nogil=True)
-def drop_piece(state, p):
+def drop_piece(piece, stock, near, p):
     """Put a loose piece among the spares."""
-    row = state.piece[p, ROW]
-    if row >= 0 and row < state.near.shape[0]:
-        twin, last = state.piece[p, TWIN], state.piece[p, LAST_TWIN]
+    row = piece[p, ROW]
+    if row < near.shape[0]:
+        twin, last = piece[p, TWIN], piece[p, LAST_TWIN]
         if last >= 0:
-            state.piece[last, TWIN] = twin
+            piece[last, TWIN] = twin
         else:
-            state.near[row, 0] = twin
+            near[row, 0] = twin
         if twin >= 0:
-            state.piece[twin, LAST_TWIN] = last
-    state.piece[p, ROW] = -1
-    state.piece[p, HOME] = -1
-    state.piece[p, AFTER] = state.stock[SPARE_PIECE]
-    state.stock[SPARE_PIECE] = p
-    state.stock[PIECES] += 1
+            piece[twin, LAST_TWIN] = last
+    piece[p, HOME] = -1
+    piece[p, AFTER] = stock[SPARE_PIECE]
+    stock[SPARE_PIECE] = p
+    stock[PIECES] += 1
 
 
 @njit(cache=True, nogil=True)
-def new_piece(state, row, copies):
+def new_piece(piece, stock, near, row, copies):
     """A loose piece of a row. Needs a spare."""
-    p = state.stock[SPARE_PIECE]
-    state.stock[SPARE_PIECE] = state.piece[p, AFTER]
-    state.stock[PIECES] -= 1
-    state.piece[p, ROW] = row
-    state.piece[p, COPIES] = copies
-    if row < state.near.shape[0]:
-        twin = state.near[row, 0]
-        state.piece[p, TWIN] = twin
-        state.piece[p, LAST_TWIN] = -1
+    p = stock[SPARE_PIECE]
+    stock[SPARE_PIECE] = piece[p, AFTER]
+    stock[PIECES] -= 1
+    piece[p, ROW] = row
+    piece[p, COPIES] = copies
+    if row < near.shape[0]:
+        twin = near[row, 0]
+        piece[p, TWIN] = twin
+        piece[p, LAST_TWIN] = -1
         if twin >= 0:
-            state.piece[twin, LAST_TWIN] = p
-        state.near[row, 0] = p
+            piece[twin, LAST_TWIN] = p
+        near[row, 0] = p
     return p
 
 
 @njit(cache=True, nogil=True)
-def drop_group(state, g):
+def drop_group(group, stock, cost, g):
     """Put an empty group among the spares."""
-    state.group[g, SIZE] = 0
-    state.cost[g] = 0.0
-    state.group[g, HEAD] = state.stock[SPARE_GROUP]
-    state.stock[SPARE_GROUP] = g
-    state.stock[GROUPS] += 1
+    group[g, SIZE] = 0
+    cost[g] = 0.0
+    group[g, HEAD] = stock[SPARE_GROUP]
+    stock[SPARE_GROUP] = g
+    stock[GROUPS] += 1
 
 
 @njit(cache=True, nogil=True)
-def new_group(state):
+def new_group(group, stock):
     """An empty group. Needs a spare."""
-    g = state.stock[SPARE_GROUP]
-    state.stock[SPARE_GROUP] = state.group[g, HEAD]
-    state.stock[GROUPS] -= 1
-    state.group[g, HEAD] = -1
+    g = stock[SPARE_GROUP]
+    stock[SPARE_GROUP] = group[g, HEAD]
+    stock[GROUPS] -= 1
+    group[g, HEAD] = -1
     return g
 
 
 @njit(cache=True, nogil=True)
-def link(state, p, g):
+def link(piece, group, p, g):
     """Hang piece p into group g; the box is left as it is."""
-    state.piece[p, HOME] = g
-    state.piece[p, AFTER] = state.group[g, HEAD]
-    state.piece[p, BEFORE] = -1
-    if state.group[g, HEAD] >= 0:
-        state.piece[state.group[g, HEAD], BEFORE] = p
-    state.group[g, HEAD] = p
-    state.group[g, SIZE] += state.piece[p, COPIES]
+    head = group[g, HEAD]
+    piece[p, HOME] = g
+    piece[p, AFTER] = head
+    piece[p, BEFORE] = -1
+    if head >= 0:
+        piece[head, BEFORE] = p
+    group[g, HEAD] = p
+    group[g, SIZE] += piece[p, COPIES]
 
 
 @njit(cache=True, nogil=True)
-def unlink(state, p):
+def unlink(piece, group, p):
     """Take piece p from its group; the box is left as it is."""
-    g = state.piece[p, HOME]
-    if state.piece[p, BEFORE] >= 0:
-        state.piece[state.piece[p, BEFORE], AFTER] = state.piece[p, AFTER]
+    g, before, after = piece[p, HOME], piece[p, BEFORE], piece[p, AFTER]
+    if before >= 0:
+        piece[before, AFTER] = after
     else:
-        state.group[g, HEAD] = state.piece[p, AFTER]
-    if state.piece[p, AFTER] >= 0:
-        state.piece[state.piece[p, AFTER], BEFORE] = state.piece[p, BEFORE]
-    state.group[g, SIZE] -= state.piece[p, COPIES]
-    state.piece[p, HOME] = -1
+        group[g, HEAD] = after
+    if after >= 0:
+        piece[after, BEFORE] = before
+    group[g, SIZE] -= piece[p, COPIES]
+    piece[p, HOME] = -1
 
 
 @njit(cache=True, nogil=True)
-def box_cost(ruler, box):
-    """The cost per record of a box; on a SET axis `high` counts the members."""
+def box_cost(shape, data, box, g):
+    """The cost per record of box g; on a SET axis its greatest counts the members."""
     total = 0.0
-    for axis in range(box.shape[1]):
-        if ruler.shape[axis, FORM] == SET:
-            total += ruler.data[ruler.shape[axis, AT]] * (box[1, axis] - 1)
-        elif box[0, axis] != box[1, axis]:
-            total += width(ruler, axis, box[0, axis], box[1, axis])
+    for axis in range(box.shape[2]):
+        low, high = np.int64(box[g, 0, axis]), np.int64(box[g, 1, axis])
+        if shape[axis, FORM] == SET:
+            total += data[shape[axis, AT]] * (high - 1)
+        elif low != high:
+            total += width(shape, data, axis, low, high)
     return total
 
 
 @njit(cache=True, nogil=True)
-def start_box(ruler, state, p, box, bits):
-    """The box of one piece."""
-    row = state.piece[p, ROW]
-    for axis in range(box.shape[1]):
-        code = state.codes[row, axis]
-        if ruler.shape[axis, FORM] == SET:
-            for w in range(state.stock[WORD + axis], state.stock[WORD + axis + 1]):
-                bits[w] = 0
-            bits[state.stock[WORD + axis] + (code >> 6)] = np.uint64(1) << np.uint64(code & 63)
-            box[0, axis] = 0
-            box[1, axis] = 1
-        else:
-            box[0, axis] = code
-            box[1, axis] = code
-
-
-@njit(cache=True, nogil=True)
-def grow_box(ruler, state, p, box, bits):
-    """Enlarge a box by one piece."""
-    row = state.piece[p, ROW]
-    for axis in range(box.shape[1]):
-        code = state.codes[row, axis]
-        if ruler.shape[axis, FORM] == SET:
-            w = state.stock[WORD + axis] + (code >> 6)
+def add_row(shape, stock, codes, row, held, box, bits, g):
+    """Enlarge box g of `held` rows or more by one row; the box of that row alone where `held` is 0."""
+    is_first = held == 0
+    for axis in range(box.shape[2]):
+        code = codes[row, axis]
+        if shape[axis, FORM] == SET:
+            if is_first:
+                for word in range(stock[WORD + axis], stock[WORD + axis + 1]):
+                    bits[g, word] = 0
+                box[g, 1, axis] = 0
+            word = stock[WORD + axis] + (code >> 6)
             bit = np.uint64(1) << np.uint64(code & 63)
-            if (bits[w] & bit) == np.uint64(0):
-                bits[w] |= bit
-                box[1, axis] += 1
-        elif code < box[0, axis]:
-            box[0, axis] = code
-        elif code > box[1, axis]:
-            box[1, axis] = code
+            if (bits[g, word] & bit) == np.uint64(0):
+                bits[g, word] |= bit
+                box[g, 1, axis] += 1
+        elif is_first:
+            box[g, 0, axis] = code
+            box[g, 1, axis] = code
+        elif code < box[g, 0, axis]:
+            box[g, 0, axis] = code
+        elif code > box[g, 1, axis]:
+            box[g, 1, axis] = code
 
 
 @njit(cache=True, nogil=True)
-def box_without(ruler, state, g, skip, box, bits):
-    """Write the box of group g without piece `skip`; its cost per record, 0 when nothing is left."""
-    first = True
+def box_without(ruler, state, g, skip, box, bits, at):
+    """Write the box of group g without piece `skip` as box `at`; its cost, 0 when nothing is left."""
+    piece = state.piece
+    held = np.int64(0)
     p = state.group[g, HEAD]
     while p >= 0:
         if p != skip:
-            if first:
-                start_box(ruler, state, p, box, bits)
-                first = False
-            else:
-                grow_box(ruler, state, p, box, bits)
-        p = state.piece[p, AFTER]
-    if first:
+            add_row(ruler.shape, state.stock, state.codes, piece[p, ROW], held, box, bits, at)
+            held += 1
+        p = piece[p, AFTER]
+    if held == 0:
         return 0.0
-    return box_cost(ruler, box)
+    return box_cost(ruler.shape, ruler.data, box, at)
 
 
 @njit(cache=True, nogil=True)
-def measure(ruler, state, g):
-    """Take the box and cost of group g from its pieces."""
-    state.cost[g] = box_without(ruler, state, g, np.int64(-1), state.box[g], state.bits[g])
-
-
-@njit(cache=True, nogil=True)
-def joined_cost(ruler, state, box, bits, p, limit):
-    """The cost per record of a box once piece p joins; some number of at least `limit` if it is above."""
+def joined_cost(shape, data, stock, codes, row, box, bits, g, limit):
+    """The cost per record of box g once a row joins; some number of at least `limit` if it is above."""
     total = 0.0
-    row = state.piece[p, ROW]
-    for axis in range(box.shape[1]):
-        code = state.codes[row, axis]
-        if ruler.shape[axis, FORM] == SET:
-            held = (bits[state.stock[WORD + axis] + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1)
-            total += ruler.data[ruler.shape[axis, AT]] * (box[1, axis] - np.int64(held))
+    for axis in range(codes.shape[1]):
+        code = np.int64(codes[row, axis])
+        low, high = np.int64(box[g, 0, axis]), np.int64(box[g, 1, axis])
+        if shape[axis, FORM] == SET:
+            held = (bits[g, stock[WORD + axis] + (code >> 6)] >> np.uint64(code & 63)) & np.uint64(1)
+            total += data[shape[axis, AT]] * (high - np.int64(held))
         else:
-            least = min(box[0, axis], code)
-            greatest = max(box[1, axis], code)
-            if least != greatest:
-                total += width(ruler, axis, least, greatest)
+            if code < low:
+                low = code
+            elif code > high:
+                high = code
+            if low != high:
+                total += width(shape, data, axis, low, high)
         if total >= limit:
             return total
     return total
 
 
 @njit(cache=True, nogil=True)
-def pair_cost(ruler, state, p, q):
-    """The distance of two pieces."""
-    one, other = state.piece[p, ROW], state.piece[q, ROW]
-    total = 0.0
-    for axis in range(state.codes.shape[1]):
-        a = state.codes[one, axis]
-        b = state.codes[other, axis]
-        if a != b:
-            if ruler.shape[axis, FORM] == SET:
-                total += ruler.data[ruler.shape[axis, AT]]
-            else:
-                total += width(ruler, axis, min(a, b), max(a, b))
-    return total
-
-
-@njit(cache=True, nogil=True)
-def added_loss(ruler, state, p, copies, g, limit):
-    """The loss that `copies` of piece p add to group g; some number of at least `limit` if it is above."""
+def _added_loss(ruler, state, row, copies, g, limit):
+    """The loss that `copies` of a row add to group g; some number of at least `limit` if it is above."""
     size = state.group[g, SIZE]
     cost = state.cost[g]
     if cost * copies >= limit:
         return limit
     # joined * (size + copies) - cost * size must stay below the limit
     roof = (limit + cost * size) / (size + copies)
-    joined = joined_cost(ruler, state, state.box[g], state.bits[g], p, roof)
+    joined = joined_cost(
+        ruler.shape, ruler.data, state.stock, state.codes, row, state.box, state.bits, g, roof
+    )
     if joined >= roof:
         return limit
     return joined * (size + copies) - cost * size
 
 
 @njit(cache=True, nogil=True)
-def best_group(ruler, state, p, copies, limit, but):
-    """The group, but one, where `copies` of piece p add least, and the loss added; (-1, limit) if none."""
+def best_group(ruler, state, row, copies, limit, but):
+    """The group, but one, where `copies` of a row add least, and the loss added; (-1, limit) if none."""
+    piece, group, near, stock = state.piece, state.group, state.near, state.stock
     best = limit
     at = np.int64(-1)
     out = state.cost.size - 1
     withheld = state.cost[out] * copies
-    if but != out and state.group[out, SIZE] + copies <= state.stock[QUOTA] and withheld < best:
+    if but != out and group[out, SIZE] + copies <= stock[QUOTA] and withheld < best:
         best = withheld
         at = out
-    if state.near.shape[1] > 1:
-        state.stock[CLOCK] += 1
-        clock = state.stock[CLOCK]
-        row = state.piece[p, ROW]
-        q = state.near[row, 0]
-        for n in range(1, state.near.shape[1] + 1):
+    if near.shape[0] > 0:
+        stock[CLOCK] += 1
+        clock = stock[CLOCK]
+        q = near[row, 0]
+        for n in range(1, near.shape[1] + 1):
             while q >= 0:
-                g = state.piece[q, HOME]
-                if g >= 0 and g not in (out, but) and state.group[g, SEEN] != clock:
-                    state.group[g, SEEN] = clock
-                    price = added_loss(ruler, state, p, copies, g, best)
+                g = piece[q, HOME]
+                if g >= 0 and g != out and g != but and group[g, SEEN] != clock:  # noqa: PLR1714
+                    group[g, SEEN] = clock
+                    price = _added_loss(ruler, state, row, copies, g, best)
                     if price < best:
                         best = price
                         at = g
-                q = state.piece[q, TWIN]
-            if n < state.near.shape[1] and state.near[row, n] >= 0:
-                q = state.near[state.near[row, n], 0]
+                q = piece[q, TWIN]
+            if n < near.shape[1] and near[row, n] >= 0:
+                q = near[near[row, n], 0]
         if at >= 0 or limit < np.inf:
             return at, best
     for g in range(out):
-        if state.group[g, SIZE] > 0 and g != but:
-            price = added_loss(ruler, state, p, copies, g, best)
+        if group[g, SIZE] > 0 and g != but:
+            price = _added_loss(ruler, state, row, copies, g, best)
             if price < best:
                 best = price
                 at = g
@@ -494,62 +361,18 @@ def best_group(ruler, state, p, copies, limit, but):
 @njit(cache=True, nogil=True)
 def join(ruler, state, p, g):
     """Put a loose piece into group g."""
-    empty = state.group[g, SIZE] == 0
-    link(state, p, g)
-    if g == state.cost.size - 1:
-        return
-    if empty:
-        start_box(ruler, state, p, state.box[g], state.bits[g])
-    else:
-        grow_box(ruler, state, p, state.box[g], state.bits[g])
-    state.cost[g] = box_cost(ruler, state.box[g])
+    held = state.group[g, SIZE]
+    link(state.piece, state.group, p, g)
+    if g < state.cost.size - 1:
+        row = state.piece[p, ROW]
+        add_row(ruler.shape, state.stock, state.codes, row, held, state.box, state.bits, g)
+        state.cost[g] = box_cost(ruler.shape, ruler.data, state.box, g)
 
 
 @njit(cache=True, nogil=True)
 def leave(ruler, state, p):
     """Take piece p out of its group."""
     g = state.piece[p, HOME]
-    unlink(state, p)
-    if g != state.cost.size - 1:
-        measure(ruler, state, g)
-
-
-@njit(cache=True, nogil=True)
-def transfer(ruler, state, p, copies, g):
-    """Move some copies of piece p to group g."""
-    if copies == state.piece[p, COPIES]:
-        leave(ruler, state, p)
-        join(ruler, state, p, g)
-    else:
-        q = new_piece(state, state.piece[p, ROW], copies)
-        state.piece[p, COPIES] -= copies
-        state.group[state.piece[p, HOME], SIZE] -= copies
-        join(ruler, state, q, g)
-
-
-@njit(cache=True, nogil=True)
-def read_state(state):
-    """The pieces of a state: (distinct, group, copies), withheld as -1, groups renumbered."""
-    out = state.cost.size - 1
-    name = np.full(out + 1, -1, dtype=np.int32)
-    groups = 0
-    pieces = 0
-    for p in range(state.piece.shape[0]):
-        g = state.piece[p, HOME]
-        if g < 0:
-            continue
-        pieces += 1
-        if g != out and name[g] < 0:
-            name[g] = groups
-            groups += 1
-    distinct = np.empty(pieces, dtype=np.int32)
-    group = np.empty(pieces, dtype=np.int32)
-    copies = np.empty(pieces, dtype=np.int64)
-    at = 0
-    for p in range(state.piece.shape[0]):
-        if state.piece[p, HOME] >= 0:
-            distinct[at] = state.piece[p, ROW]
-            group[at] = name[state.piece[p, HOME]]
-            copies[at] = state.piece[p, COPIES]
-            at += 1
-    return distinct, group, copies
+    unlink(state.piece, state.group, p)
+    if g < state.cost.size - 1:
+        state.cost[g] = box_without(ruler, state, g, np.int64(-1), state.box, state.bits, g)

@@ -1,0 +1,48 @@
+"""Rows that no crowd took: each joins the group where it adds least."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from shoal.kernels.ruler import make_ruler
+from shoal.kernels.state import best_group, join, load_state, new_piece
+
+__all__ = ["insert_left"]
+
+
+def insert_left(
+    codes: NDArray[np.int32],
+    count: NDArray[np.int64],
+    metric,
+    label: NDArray[np.int32],
+    k: int,
+    quota: int,
+    full: float,
+) -> int:
+    """Give rows without a group the one where they add least loss; withhold those that would add more.
+
+    At most `quota` records are withheld; a withheld record costs `full`. Rows go in the order given;
+    labels are changed in place. Returns the records withheld.
+    """
+    left = np.flatnonzero((label < 0) & (count > 0))
+    placed = np.flatnonzero(label >= 0)
+    if left.size == 0 or placed.size == 0:
+        return 0
+    own, ruler = make_ruler(metric, codes)
+    near = np.zeros((0, 1), dtype=np.int64)
+    state = load_state(own, ruler, near, k, placed, label[placed], count[placed], quota, full)
+    into = np.empty(left.size, dtype=np.int64)
+    _insert(ruler, state, left, count[left], into)
+    names = np.append(np.unique(label[placed]), -1)  # the groups of a state lie in this order
+    label[left] = names[np.where(into == state.cost.size - 1, names.size - 1, into)]
+    return int(count[left][label[left] < 0].sum())
+
+
+@njit(cache=True, nogil=True)
+def _insert(ruler, state, row, copies, into):
+    for i in range(row.size):
+        into[i], _ = best_group(ruler, state, row[i], copies[i], np.inf, np.int64(-1))
+        p = new_piece(state.piece, state.stock, state.near, row[i], copies[i])
+        join(ruler, state, p, into[i])
