@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         ShoalError,
         TooFewRows,
     )
+    from shoal.model.cells import Cells
     from shoal.model.certificate import Certificate
     from shoal.model.comparison import Comparison
     from shoal.model.exposure import Exposure, Linkage
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         Release,
         anonymize,
         attack,
+        cellular,
         check_map,
         check_plot,
         check_table,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
+    "Cells": "model.cells",
     "Certificate": "model.certificate",
     "Comparison": "model.comparison",
     "DataError": "errors",
@@ -68,6 +71,7 @@ _HOMES = {
     "anonymize": "run",
     "attack": "run",
     "bins": "model.hierarchy",
+    "cellular": "run",
     "calendar": "model.hierarchy",
     "check_map": "run",
     "check_plot": "run",
@@ -90,6 +94,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Cells",
     "Certificate",
     "Comparison",
     "DataError",
@@ -114,6 +119,7 @@ __all__ = [
     "attack",
     "bins",
     "calendar",
+    "cellular",
     "check_map",
     "check_plot",
     "check_table",

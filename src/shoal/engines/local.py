@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.bound import describe_squares, prove, value_of
 from shoal.check import expose, judge_any, link
 from shoal.check import judge as check
@@ -14,6 +17,7 @@ from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
 from shoal.group.improve import improve
 from shoal.group.rules import enforce
+from shoal.model.cells import Cells
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
@@ -26,6 +30,7 @@ from shoal.recode import digest_of, from_ids, recode, to_ids
 __all__ = [
     "METHODS",
     "bound",
+    "cells",
     "check",
     "check_map",
     "check_plot",
@@ -96,6 +101,36 @@ def bound(objective: str, coded: Coded, task: Task, found: Proof | None = None) 
     if objective == "loss" and task.stop_at is not None and found is not None:
         return found  # `group` has proved it already
     return prove(objective, coded.plain, task, found)
+
+
+def cells(coded: Coded, opening: NDArray[np.float64], plan: Plan, progress: Progress) -> Cells:
+    """Clusters with a cost for opening each; `opening` is by input row.
+
+    Of rows that look alike the cheapest with records may be a centre.
+    """
+    from shoal.bound.cellular import radii
+    from shoal.group.opening import open_cells
+
+    empty = np.zeros(coded.row.size, dtype=np.bool_) if coded.records is None else coded.records == 0
+    by_cost = np.lexsort((opening, empty, coded.row))
+    its, first = np.unique(coded.row[by_cost], return_index=True)
+    cheapest = np.zeros(coded.distinct, dtype=np.int64)
+    cheapest[its] = by_cost[first]
+    task = Task(k=1, effort=Effort.parse(plan.effort), progress=progress)
+    grouping = open_cells(coded, opening[cheapest], task)
+    assert grouping.centre is not None, "clusters have centres"
+    assert grouping.proof is not None, "the duals are a proof"
+    label = np.full(coded.distinct, -1, dtype=np.int32)
+    label[grouping.distinct] = grouping.group
+    radius, size = radii(coded, grouping), grouping.sizes
+    return Cells(
+        label=label[coded.row],
+        centre=cheapest[grouping.centre].astype(np.int32),
+        size=size,
+        radius=radius,
+        value=float(radius @ size + opening[cheapest[grouping.centre]].sum()),
+        bound=grouping.proof.bound,
+    )
 
 
 @contextmanager

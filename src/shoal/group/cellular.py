@@ -42,10 +42,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.group.radius import Solution, Survey, budget, hand_over, solution_of, survey
+from shoal.group.opening import owners
+from shoal.group.radius import Survey, hand_over, survey
+from shoal.group.settle import settled
 from shoal.group.unshare import unshare
-from shoal.kernels.cells import settle, take_crowds
-from shoal.kernels.duals import Duals, by_reach, open_clusters, raise_duals, without_largest
+from shoal.kernels.cells import take_crowds
+from shoal.kernels.duals import Duals, by_reach, raise_duals, without_largest
 from shoal.kernels.index import build_index
 from shoal.kernels.nearby import reach_distances
 from shoal.kernels.space import apart_each, short_axes
@@ -59,15 +61,11 @@ __all__ = ["FACTS", "group"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 EXACT = 5_000
 """So many distinct rows are solved as one."""
 BLOCK = 2_500
 """Larger tables are cut into blocks of at most so many."""
-SWEEPS = {"quick": 5, "normal": 20, "thorough": 100}
-ENOUGH = 1e-5
-"""A sweep that saves a smaller share is the last."""
 
 FACTS = Facts(
     title="Cellular",
@@ -98,7 +96,7 @@ def group(coded: Coded, task: Task) -> Grouping:
         starts = [_in_blocks(about, task)]
     task.progress("taking crowds", 0.0)
     starts.append(_crowds(about))
-    found, steps = _settled(about, starts, task)
+    found, steps = settled(about, starts, np.zeros(about.count.size), task)
     return hand_over(about, found, proof=proof, factor=factor, steps=steps)
 
 
@@ -139,22 +137,13 @@ def _filtered(about: Survey) -> list[Pieces]:
 def _groups_of(about: Survey, duals: Duals) -> Pieces:
     """Groups of at least k from shares that have stopped; rows that have not are withheld."""
     kept = _published(about, duals)
-    inside = kept > 0
-    owner = np.full(kept.size, -1, dtype=np.int32)
-    blocker = np.full(duals.centre.size, -1, dtype=np.int32)
-    order = np.argsort(-duals.radius, kind="stable")
-    open_clusters(
-        about.index, about.space, duals.share, order, duals.centre, duals.radius, inside, owner, blocker
-    )
-    left = inside & (owner < 0)
-    owner[left] = blocker[duals.witness[left]]
     return unshare(
         about.index,
         about.space,
         about.count,
         kept,
         about.k,
-        owner=owner,
+        owner=owners(about.index, about.space, kept > 0, duals),
         centre=duals.centre,
         radius=duals.radius,
     )
@@ -238,70 +227,3 @@ def _blocks(about: Survey) -> list[Rows]:
         else:
             stack += [child + 1, child]
     return blocks
-
-
-def _settled(about: Survey, starts: list[Pieces], task: Task) -> tuple[Solution, int]:
-    """Move records and centres while the cost falls, from the best start; how many sweeps it took.
-
-    The first sweep is for all: rows that stand in no group find one.
-    """
-    solutions = []
-    for pieces in starts:
-        inside = pieces.group >= 0
-        part = Pieces(pieces.centre, pieces.row[inside], pieces.group[inside], pieces.amount[inside])
-        solutions.append(_swept(about, _solution(about, part)))
-    best = min(solutions, key=lambda one: one.total)
-    steps = 0
-    for steps, share in enumerate(budget(task.effort, SWEEPS), start=1):  # noqa: B007
-        task.progress("moving rows", share)
-        found = _swept(about, best)
-        if found.total >= best.total:
-            break
-        enough = found.total >= best.total * (1 - ENOUGH)
-        best = found
-        if enough:
-            break
-    return best, steps
-
-
-def _swept(about: Survey, found: Solution) -> Solution:
-    """One sweep of moves, and better centres after it."""
-    held = np.bincount(found.pieces.row, weights=found.pieces.amount, minlength=about.count.size)
-    out = about.count - np.rint(held).astype(np.int64)
-    loose = np.flatnonzero(out > 0).astype(np.int32)
-    row = np.concatenate([found.pieces.row, loose])
-    amount = np.concatenate([found.pieces.amount, out[loose]])
-    group_of = np.concatenate([found.pieces.group, np.full(loose.size, -1, dtype=np.int32)])
-    # pieces stand by group, so the list of a group runs from its first piece on
-    head = np.searchsorted(found.pieces.group, np.arange(found.size.size))
-    chain = np.arange(1, row.size + 1)
-    chain[np.r_[head[1:], found.pieces.group.size] - 1] = -1
-    settle(
-        about.space,
-        about.k,
-        about.withhold,
-        row,
-        amount,
-        group_of,
-        found.pieces.centre,
-        found.radius.copy(),
-        found.size.copy(),
-        np.argsort(-found.radius * found.size, kind="stable"),
-        head,
-        chain,
-    )
-    inside = group_of >= 0
-    return _solution(about, Pieces(found.pieces.centre, row[inside], group_of[inside], amount[inside]))
-
-
-def _solution(about: Survey, pieces: Pieces) -> Solution:
-    """Pieces with the best centres: members, or the present one where that is published and nearer."""
-    found = solution_of(about, pieces)
-    old = pieces.centre[np.unique(pieces.group)]
-    radius = np.zeros(old.size)
-    np.maximum.at(
-        radius, found.pieces.group, apart_each(about.space, found.pieces.row, old[found.pieces.group])
-    )
-    stays = (radius < found.radius) & np.isin(old, found.pieces.row)
-    centre = np.where(stays, old, found.pieces.centre)
-    return Solution(found.pieces._replace(centre=centre), np.where(stays, radius, found.radius), found.size)

@@ -103,13 +103,13 @@ def _cheapest(space, row, many, but, least, centre, radius, size):
 
 
 @njit(cache=True)
-def settle(space, k, quota, row, amount, group, centre, radius, size, order, head, chain):
+def settle(space, k, quota, row, amount, group, centre, fixed, radius, size, order, head, chain):
     """One sweep over the groups in `order`: records leave for where they cost less; returns what is saved.
 
     From each group the farthest pieces leave, as many as save most, or all of them; then single pieces that
     cost less elsewhere. No group falls below k records but to 0. Up to `quota` records may stand in no
     group, at no cost; where more do, the cheapest join groups first. `head` and `chain` list the pieces of
-    each group.
+    each group, and `fixed` is what a group costs besides, as long as it has records.
     """
     pieces = row.size
     its = np.empty(pieces, dtype=np.int32)
@@ -150,7 +150,7 @@ def settle(space, k, quota, row, amount, group, centre, radius, size, order, hea
             many += 1
             p = chain[p]
         sort_by(far, its, many)
-        cost = size[g] * radius[g]
+        cost = size[g] * radius[g] + fixed[g]
         # the farthest go one by one, and come back from after the best stand
         spent = 0.0
         best = -1e-9 * cost
@@ -178,7 +178,7 @@ def settle(space, k, quota, row, amount, group, centre, radius, size, order, hea
             left -= amount[p]
             if 0 < left < k:
                 continue
-            after = left * far[at - 1] if at > 0 else 0.0
+            after = left * far[at - 1] + fixed[g] if at > 0 else 0.0
             if after + spent - cost < best:
                 best = after + spent - cost
                 last = at
