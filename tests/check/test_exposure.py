@@ -187,3 +187,78 @@ def test_wrong_columns_are_named():
         shoal.attack(REGISTER, REGISTER, match={"ort": "zip"})
     with pytest.raises(PlanError, match="Nothing is matched"):
         shoal.attack(REGISTER, REGISTER, match={})
+
+
+def test_candidates_of_every_form_equal_a_plain_count():
+    luck = random.Random(5)
+    paths = [("Bonn", "DE", "*"), ("Köln", "DE", "*"), ("Paris", "FR", "*"), ("Nice", "FR", "*")]
+    below = {"Bonn": {"Bonn"}, "Köln": {"Köln"}, "Paris": {"Paris"}, "DE": {"Bonn", "Köln"}}
+    below |= {"FR": {"Paris", "Nice"}, "*": set()}
+    jobs = ["baker", "cook", "smith", "clerk"]
+    ages, towns, works, ills = [], [], [], []
+    for _ in range(50):
+        low, high = sorted(luck.sample(range(30), 2))
+        ages.append(luck.choice([(low, high)] * 3 + [(low, low)] * 5 + [(0, 99)]))
+        towns.append(luck.choice([*below, "Bonn", "Köln", "Paris"]))
+        works.append(luck.choice([luck.sample(jobs, luck.randint(1, 3))] * 4 + [jobs]))
+        ills.append(luck.choice(["flu", "cold"]))
+    release = pl.DataFrame(
+        {
+            "age": ["*" if b == 99 else str(a) if a == b else f"[{a}, {b}]" for a, b in ages],
+            "town": towns,
+            "job": ["*" if len(w) == 4 else w[0] if len(w) == 1 else f"{{{', '.join(w)}}}" for w in works],
+            "ill": ills,
+        }
+    )
+    people = [
+        (
+            luck.choice([*range(30), None]),
+            luck.choice(["Bonn", "Köln", "Paris", "Nice", "Rome"]),
+            luck.choice([*jobs, ""]),
+        )
+        for _ in range(60)
+    ]
+    register = pl.DataFrame(people, schema=["age", "town", "job"], orient="row")
+    found = shoal.attack(
+        release,
+        register,
+        match={"age": "age", "town": "town", "job": "job"},
+        hierarchies={"town": Hierarchy.of_paths(paths)},
+        sensitive="ill",
+    )
+    candidates = [
+        [
+            line
+            for line in range(50)
+            if (age is None or ages[line][0] <= age <= ages[line][1])
+            and (towns[line] == "*" or town in below[towns[line]])
+            and (job in {"", *works[line]})
+        ]
+        for age, town, job in people
+    ]
+    counts = [len(lines) for lines in candidates]
+    looks = [{(ages[i], towns[i], tuple(sorted(works[i]))) for i in lines} for lines in candidates]
+    assert 0 < found.one_record == counts.count(1)
+    assert found.found == sum(count > 0 for count in counts)
+    assert found.mean == pytest.approx(np.mean([count for count in counts if count]))
+    assert found.few == sum(0 < count < 5 for count in counts)
+    assert found.one_class <= sum(len(look) == 1 for look in looks)
+    assert found.homogeneous[0].persons == sum(
+        len({ills[i] for i in lines}) == 1 for lines in candidates if lines
+    )
+
+
+@pytest.mark.slow
+def test_many_values_need_no_table_of_all_pairs():
+    # 40,000 numbers against 20,000 ranges: all pairs at once would be 800 million
+    import tracemalloc
+
+    known = np.arange(40_000)
+    release = pl.DataFrame({"n": [f"[{2 * i}, {2 * i + 1}]" for i in range(20_000)]})
+    register = pl.DataFrame({"n": known})
+    tracemalloc.start()
+    found = shoal.attack(release, register, match={"n": "n"})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (found.one_record, found.few) == (40_000, 40_000)
+    assert peak < 200e6

@@ -314,3 +314,65 @@ def test_closeness_does_not_swallow_the_table() -> None:
     assert release.verdict.has_passed
     assert release.certificate.classes >= 15
     assert release.certificate.loss_percent < 65
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rules_hold_where_groups_are_made_anew(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # large tables give up repairs that join half of the groups; small parts are grown by themselves
+    from shoal.group import rules
+
+    monkeypatch.setattr(rules, "SMALL", 0)
+    monkeypatch.setattr(rules, "GROWN", 40)
+    monkeypatch.setattr(rules, "LOOKS", 0)
+    luck = random.Random(seed)
+    frame = pl.DataFrame(
+        {
+            "age": [luck.randint(1, 90) for _ in range(300)],
+            "town": [luck.choice("abcdefgh") for _ in range(300)],
+            "illness": [luck.choice(["flu", "flu", "cold", "ulcer", "reflux"]) for _ in range(300)],
+            "cost": [luck.choice([10, 20, 25, 90]) for _ in range(300)],
+        }
+    )
+    everyone = frame.to_dicts()
+    for asked in (("illness: 0.1-close",), ("illness: entropy 3-diverse", "cost: ordered 0.1-close")):
+        release = shoal.anonymize(
+            frame,
+            k=3,
+            quasi=["age", "town"],
+            sensitive=["illness", "cost"],
+            rules=asked,
+            method="k-member",
+            seed=seed,
+        )
+        published = release.table.to_dicts()
+        assert sorted(map(repr, (row["illness"] for row in published))) == sorted(
+            map(repr, (row["illness"] for row in everyone))
+        )
+        found = classes(published, ["age", "town"])
+        assert len(found) > 5
+        for rows in found:
+            assert len(rows) >= 3
+            assert all(obeys(rows, published, rule) for rule in asked)
+
+
+def test_records_trade_places_where_that_loses_less() -> None:
+    import numpy as np
+
+    from shoal.encode import encode
+    from shoal.group.rules import enforce
+    from shoal.model.grouping import Grouping
+    from shoal.model.plan import Plan
+    from shoal.model.task import Task
+
+    # six records at each end; the groups given take five of one end and one of the other
+    ends = pl.DataFrame({"age": [1] * 6 + [51] * 6, "illness": ["a", "b", "c"] * 4})
+    plan = Plan(k=6, quasi=("age",), sensitive=("illness",), rules=("illness: 3-diverse",))
+    coded = encode(ends, plan)
+    crossed = Grouping.of_pieces(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([5, 1, 1, 5]))
+    done = enforce(coded, crossed, Task(k=6), facts("k-member"))
+    ages = coded.codes[done.distinct, 0]
+    assert {len(set(ages[done.group == group])) for group in range(done.groups)} == {1}
+    for group in range(done.groups):
+        mine = done.group == group
+        assert done.count[mine].sum() == 6
+        assert len(set(coded.held.value[done.distinct[mine], 0])) == 3

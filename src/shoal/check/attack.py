@@ -8,25 +8,25 @@ candidate, unless the nearest are asked for, as with means, which cover nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check.cover import Axis, Cell, Nodes, Side
 from shoal.check.kanonymity import Classes, classes_of, codes_of, records_of
 from shoal.check.mix import mix_of
-from shoal.check.ruler import number_of
 from shoal.errors import DataError, PlanError
-from shoal.model.cell import SUPPRESSED, parse_box, parse_range, parse_set, parse_value
+from shoal.model.cell import SUPPRESSED, parse_box
 from shoal.model.exposure import Homogeneity, Linkage
 from shoal.model.hierarchy import Hierarchy
 
 __all__ = ["link"]
 
 CHUNK = 2_000_000
-"""Pairs of a person and a class that are looked at together."""
-Floats = NDArray[np.floating]
+"""Pairs of a person and a class that are looked at together where the nearest are asked for."""
+NONE_YET, SEVERAL = -2, -1
 
 
 def link(
@@ -56,23 +56,11 @@ def link(
     classes = classes_of(release, faces, records)
     if classes.total == 0:
         raise DataError("The release holds no records. There is nothing to find.")
-    heads = release[classes.row]
-    trees = hierarchies or {}
-    distances = []
-    codes = []
-    for name, known in match.items():
-        person, values = _persons(register, known)
-        cell, cells = _cells(heads, shown[name])
-        tree = trees.get(name)
-        read = _reader(values, tree.nodes() if tree is not None else None)
-        table = np.empty((len(values), len(cells)), dtype=np.float32)
-        for at, one in enumerate(cells):
-            table[:, at] = read(one)
-        distances.append((_scaled(table), cell))
-        codes.append(person)
-    key, weight = np.unique(np.column_stack(codes), axis=0, return_counts=True)
-    homogeneous = [_one_value(release[name], classes) for name in sensitive]
-    many, kinds, same = _candidates(key, distances, classes, homogeneous, nearest)
+    weight, axes = _axes(release[classes.row], register, match, shown, hierarchies or {})
+    values = [_one_value(release[name], classes) for name in sensitive]
+    many, kinds, same = _candidates(axes, weight.size, classes, values)
+    if nearest:
+        _add_nearest(axes, classes, values, many, kinds, same)
     found = many > 0
     per_person = np.repeat(many[found], weight[found])
     return Linkage(
@@ -132,15 +120,37 @@ def _text(series: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
-def _persons(register: pl.DataFrame, known: str) -> tuple[NDArray[np.int64], list[tuple[str | None, ...]]]:
-    """The place of each person's value, and the values; a place has two parts."""
-    return _distinct([_text(register[part]) for part in _parts(register, known)])
+def _axes(
+    heads: pl.DataFrame,
+    register: pl.DataFrame,
+    match: Mapping[str, str],
+    shown: Mapping[str, tuple[str, ...]],
+    trees: Mapping[str, Hierarchy],
+) -> tuple[NDArray[np.int64], list[Axis]]:
+    """How many persons are alike, and an axis per matched column; a place has two."""
+    known: list[tuple[list[Cell], list[Cell | Side], NDArray[np.int64], Nodes | None]] = []
+    codes = []
+    for name, column in match.items():
+        place, cells = _distinct([_text(heads[one]) for one in shown[name]])
+        tree = trees.get(name)
+        parts = _parts(register, column)
+        for side, part in enumerate(parts):
+            person, values = _distinct([_text(register[part])])
+            codes.append(person)
+            its = [_cell(cell, side, len(parts)) for cell in cells]
+            known.append(([value[0] for value in values], its, place, tree.nodes() if tree else None))
+    key, weight = np.unique(np.column_stack(codes), axis=0, return_counts=True)
+    return weight, [Axis(key[:, at].copy(), *its) for at, its in enumerate(known)]
 
 
-def _cells(
-    heads: pl.DataFrame, columns: Sequence[str]
-) -> tuple[NDArray[np.int64], list[tuple[str | None, ...]]]:
-    return _distinct([_text(heads[name]) for name in columns])
+def _cell(cell: tuple[str | None, ...], side: int, sides: int) -> Cell | Side:
+    """One side of a published cell; bounds that are missing may hide any value."""
+    if len(cell) > 1:
+        return SUPPRESSED if cell[0] is None or cell[1] is None else (cell[0], cell[1])
+    if sides == 1 or cell[0] is None or cell[0] == SUPPRESSED:
+        return cell[0]
+    box = parse_box(cell[0])
+    return box[side] if len(box) == sides else None
 
 
 def _distinct(columns: list[pl.Series]) -> tuple[NDArray[np.int64], list[tuple[str | None, ...]]]:
@@ -150,67 +160,6 @@ def _distinct(columns: list[pl.Series]) -> tuple[NDArray[np.int64], list[tuple[s
     return codes["\0at"].cast(pl.Int64).to_numpy(), values.rows()
 
 
-def _reader(
-    values: list[tuple[str | None, ...]], nodes: Mapping[str, tuple[int, int, int]] | None
-) -> Callable[[tuple[str | None, ...]], Floats]:
-    """How far each value is from a cell: 0 where it is covered, infinity where that cannot be said."""
-    unknown = np.array([all(part is None for part in value) for value in values])
-    parts = list(zip(*values, strict=True))
-    numbers = {kind: [_numbers(part, kind) for part in parts] for kind in ("number", "date")}
-    place = {value[0]: at for at, value in enumerate(values) if len(value) == 1 and value[0] is not None}
-    leaf = np.array([nodes.get(value[0] or "", (-1,))[0] if nodes else -1 for value in values])
-
-    def between(ends: Sequence[tuple[str, str]]) -> Floats:
-        for kind, columns in numbers.items():
-            sides = [(number_of(low, kind), number_of(high, kind)) for low, high in ends]
-            whole = [(low, high) for low, high in sides if low is not None and high is not None]
-            if len(whole) == len(columns) == len(ends):
-                total = np.zeros(len(values))
-                for (low, high), column in zip(whole, columns, strict=True):
-                    total += np.maximum(0.0, np.maximum(low - column, column - high))
-                return np.where(np.isnan(total), np.inf, total)
-        return np.full(len(values), np.inf)
-
-    def read(cell: tuple[str | None, ...]) -> Floats:
-        one = cell[0]
-        if len(cell) > 1:  # two bounds; both missing may hide any value
-            apart = between([(one, cell[1])]) if one is not None and cell[1] is not None else 0.0 * leaf
-        elif one is None:
-            apart = np.full(len(values), np.inf)
-        elif one == SUPPRESSED:
-            apart = np.zeros(len(values))
-        elif len(parts) > 1:
-            apart = between(parse_box(one))
-        else:
-            apart = np.full(len(values), np.inf)
-            is_set = one.startswith("{") and one.endswith("}")
-            node = nodes.get(parse_value(one)) if nodes is not None and not is_set else None
-            if node is not None:
-                apart[(leaf >= node[0]) & (leaf <= node[1])] = 0.0
-            elif not is_set and nodes is None:
-                apart = between([parse_range(one)])
-            for member in parse_set(one):
-                if member in place:
-                    apart[place[member]] = 0.0
-        apart[unknown] = 0.0  # the outsider does not know it
-        return apart
-
-    return read
-
-
-def _numbers(texts: Sequence[str | None], kind: str) -> Floats:
-    found = [None if text is None else number_of(text, kind) for text in texts]
-    return np.array([np.nan if number is None else number for number in found], dtype=np.float64)
-
-
-def _scaled(table: Floats) -> Floats:
-    """Distances as shares of the largest; what cannot be compared is that far."""
-    most = table[np.isfinite(table)].max(initial=0.0)
-    if most > 0:
-        table = table / most
-    return np.minimum(table, 1.0)
-
-
 def _one_value(series: pl.Series, classes: Classes) -> NDArray[np.int64]:
     """The one value of each class by code, -1 where it has several."""
     mix = mix_of(classes, *codes_of(series))
@@ -218,33 +167,48 @@ def _one_value(series: pl.Series, classes: Classes) -> NDArray[np.int64]:
 
 
 def _candidates(
-    key: NDArray[np.int64],
-    distances: Sequence[tuple[Floats, NDArray[np.int64]]],
-    classes: Classes,
-    homogeneous: Sequence[NDArray[np.int64]],
-    nearest: bool,
+    axes: Sequence[Axis], persons: int, classes: Classes, values: Sequence[NDArray[np.int64]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.bool_]]]:
-    """Per distinct person: candidates, classes they stand in, and whether they share each value."""
-    step = max(1, CHUNK // classes.sizes.size)
-    many = np.zeros(len(key), dtype=np.int64)
-    kinds = np.zeros(len(key), dtype=np.int64)
-    same = [np.zeros(len(key), dtype=np.bool_) for _ in homogeneous]
+    """Per distinct person: candidates, classes they stand in, and whether they share each value.
+
+    Class by class: the column that covers fewest persons is looked up, the others filter.
+    """
+    many = np.zeros(persons, dtype=np.int64)
+    kinds = np.zeros(persons, dtype=np.int64)
+    shared = [np.full(persons, NONE_YET, dtype=np.int64) for _ in values]
+    for number, size in enumerate(classes.sizes.tolist()):
+        by_size = sorted(axes, key=lambda axis: axis.many(number))
+        found = by_size[0].look_up(number)
+        for axis in by_size[1:]:
+            if found.size == 0:
+                break
+            found = found[axis.fits(number, found)]
+        many[found] += size
+        kinds[found] += 1
+        for seen, value in zip(shared, values, strict=True):
+            agrees = (seen[found] == NONE_YET) | (seen[found] == value[number])
+            seen[found] = np.where(agrees, value[number], SEVERAL)
+    return many, kinds, [seen >= 0 for seen in shared]
+
+
+def _add_nearest(
+    axes: Sequence[Axis],
+    classes: Classes,
+    values: Sequence[NDArray[np.int64]],
+    many: NDArray[np.int64],
+    kinds: NDArray[np.int64],
+    same: Sequence[NDArray[np.bool_]],
+) -> None:
+    """Give persons without a candidate the nearest classes; some persons with all classes at a time."""
+    lost = np.flatnonzero(many == 0)
     top = np.iinfo(np.int64).max
-    covers = [table == 0 for table, _ in distances]
-    for start in range(0, len(key), step):
-        mine = slice(start, start + step)
-        fits = np.ones((len(key[mine]), classes.sizes.size), dtype=np.bool_)
-        for at, (_, cell) in enumerate(distances):
-            fits &= covers[at][key[mine, at]][:, cell]
-        if nearest:
-            lost = np.flatnonzero(~fits.any(axis=1))
-            far = np.zeros((lost.size, classes.sizes.size))
-            for at, (table, cell) in enumerate(distances):
-                far += table[key[mine, at][lost]][:, cell]
-            fits[lost] = far <= far.min(axis=1, keepdims=True) + 1e-9
+    step = max(1, CHUNK // classes.sizes.size)
+    for start in range(0, lost.size, step):
+        mine = lost[start : start + step]
+        far = np.sum([axis.distances(mine) for axis in axes], axis=0)
+        fits = far <= far.min(axis=1, keepdims=True) + 1e-9
         many[mine] = fits @ classes.sizes
         kinds[mine] = fits.sum(axis=1)
-        for hits, value in zip(same, homogeneous, strict=True):
+        for hits, value in zip(same, values, strict=True):
             least = np.where(fits, value, top).min(axis=1)
-            hits[mine] = (least >= 0) & (least < top) & (least == np.where(fits, value, -1).max(axis=1))
-    return many, kinds, same
+            hits[mine] = (least >= 0) & (least == np.where(fits, value, -1).max(axis=1))

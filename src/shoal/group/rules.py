@@ -13,12 +13,15 @@ Method
     The method works on the quasi-identifiers alone. Copies of a tuple that it parted are dealt to their
     groups evenly mixed. Then each group that breaks a rule swaps records with one of its nearest groups,
     takes or gives one, or joins one: whatever costs least per remedy and leaves the other group no worse.
-    Where that joined half of all groups, the table is also cut anew: at medians, each stratum of sensitive
-    values at its own, so that all parts stay as mixed as the table; the result with less loss is kept.
-    Methods that promise a shape let their groups only be joined, or joined until no boxes overlap.
+    Where that joins half of all groups, groups are made anew: from rare values on, each grows by the near
+    record that remedies most for what it costs, until it obeys; what is left goes where it costs least.
+    (With many values: cuts at medians, each stratum of values at its own, so that parts stay mixed.) Then
+    records move and swap between near groups, where all rules still hold and less is lost. Methods that
+    promise a shape let their groups only be joined, or joined until no boxes overlap.
 
 Cost
-    O(f m) box look-ups for f groups that break a rule, in regions of m groups; memory O(n).
+    O(f m) box look-ups for f groups that break a rule, in regions of m groups; O(n m) per round of trading
+    and for growing, in parts of limited size; memory O(n).
 
 Reference
     A. Machanavajjhala et al. l-diversity. ICDE 2006. N. Li, T. Li, S. Venkatasubramanian. t-closeness.
@@ -32,21 +35,24 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from os import cpu_count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.group.improve import regions
-from shoal.kernels import ruling
-from shoal.kernels.enforce import EXCHANGE, KEEP_APART, MERGE, enforce_rules, make_shoals
-from shoal.kernels.spans import group_losses
+from shoal.group.ruled import Ruled, lacking, pack, strata_of
+from shoal.kernels.enforce import EXCHANGE, KEEP_APART, MERGE, enforce_rules
+from shoal.kernels.mixing import FREE, grow_mixed
 from shoal.kernels.strata import cut_strata
+from shoal.kernels.trade import place_rest, trade_records
 from shoal.model.coded import Coded, Held
 from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping
-from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.task import Task
 
 __all__ = ["MODES", "enforce"]
@@ -55,18 +61,18 @@ MODES = {"exchange": EXCHANGE, "merge": MERGE, "apart": KEEP_APART}
 REGION = 2000
 """Groups in a region: each failing group looks at all others of its region."""
 
-_KINDS = {
-    DISTINCT: ruling.DISTINCT,
-    ENTROPY: ruling.ENTROPY,
-    RECURSIVE: ruling.RECURSIVE,
-    "share": ruling.SHARE,
-    "equal": ruling.EQUAL,
-    "ordered": ruling.ORDERED,
-    "hierarchy": ruling.HIERARCHY,
-}
-
-MOST_STRATA = 50
-"""Values of a column that are strata of their own; more of them share."""
+SINGLE = 200_000
+"""Up to so many records each is a piece of its own; of more, copies of k and more stay together."""
+SMALL = 5000
+"""Up to so many pieces repairs go on to the end, and the better of two results is kept."""
+GROWN = 25_000
+"""Records in a part that is grown by itself: each group looks at all pieces of its part."""
+ROUNDS = {"quick": 1, "normal": 3, "thorough": 16}
+"""Rounds of trading, by effort."""
+ENOUGH = 0.002
+"""A round that wins less than this share is the last."""
+LOOKS = 3e7
+"""Pairs of a piece and a group that a round of trading looks at."""
 
 Integers = NDArray[np.int64]
 
@@ -77,43 +83,30 @@ def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Group
     assert held is not None, "a table with rules says what they look at"
     row, group, count = _deal(coded, held, grouping)
     kept = group >= 0
-    if _lacking(held, row[kept], count[kept], task.k):
-        lacking = _lacking(held, row, count, task.k)
-        if lacking:
-            raise DataError(" ".join(lacking))
+    if lacking(held, row[kept], count[kept], task.k):
+        reasons = lacking(held, row, count, task.k)
+        if reasons:
+            raise DataError(" ".join(reasons))
         # what is left breaks a rule without the withheld: they come back as a group of their own
         group = np.where(kept, group, grouping.groups)
         kept[:] = True
-    row, group, count = _single(row, group, count, kept, task.k)
+    few = count.sum() <= SINGLE
+    row, group, count = _single(row, group, count, kept, int(count.max()) + 1 if few else task.k)
     kept = group >= 0
-    groups = int(group.max()) + 1
-    shoals = make_shoals(coded.codes, row[kept], count[kept], group[kept], groups)
-    value, rules = _pack(held, row[kept], count[kept], task.k)
     mode = MERGE if facts.centres and facts.obeys == "exchange" else MODES[facts.obeys]
-    middle = shoals.low.astype(np.int64) + shoals.high
-    most = groups if mode == KEEP_APART else REGION
-    random = np.random.default_rng(task.seed)
-    failing = 0
-    for mine in regions(middle, np.ones(groups, dtype=np.int64), most, random):
-        failing += enforce_rules(coded.codes, coded.metric, rules, value, shoals, mine, task.k, mode)
-    if failing:
-        everyone = np.arange(groups)
-        failing = enforce_rules(coded.codes, coded.metric, rules, value, shoals, everyone, task.k, mode)
-    assert not failing, "rules that hold for all records can be reached by merging"
+    value, rules = pack(held, row[kept], count[kept], task.k)
+    ruled = Ruled(coded, rules, value, row[kept], count[kept], task)
     final = np.full(row.size, WITHHELD, dtype=np.int64)
-    final[kept] = _labels(shoals.head, shoals.after, int(kept.sum()))
-    if mode == EXCHANGE and facts.objective == "loss" and _has_grown(group, final):
-        strata = _strata(value, rules, row[kept])
-        cut = final.copy()
-        cut[kept] = cut_strata(
-            coded.codes, coded.metric, rules, value, row[kept], count[kept], strata, task.k
-        )
-        if _loss(coded, row, cut, count) < _loss(coded, row, final, count):
-            final = cut
+    if mode == EXCHANGE and facts.objective == "loss":
+        final[kept] = _least_loss(ruled, group[kept])
+    else:
+        repaired = _repair(ruled, group[kept], mode)
+        assert repaired is not None, "only those that may give up do"
+        final[kept] = repaired
     centre = None
     if grouping.centre is not None:
         centre = np.searchsorted(held.parent, grouping.centre).astype(np.int32)
-        centre = np.append(centre, np.zeros(groups - centre.size, dtype=np.int32))
+        centre = np.append(centre, np.zeros(int(group.max()) + 1 - centre.size, dtype=np.int32))
     done = Grouping.of_pieces(row, final, count, centre=centre, proof=grouping.proof, steps=grouping.steps)
     return replace(done, objective=grouping.objective)
 
@@ -141,31 +134,101 @@ def _deal(coded: Coded, held: Held, grouping: Grouping) -> tuple[Integers, Integ
     )
 
 
-def _has_grown(before: Integers, after: Integers) -> bool:
-    """Whether so many groups were joined that starting anew may be better."""
-    return 2 * np.unique(after[after >= 0]).size < np.unique(before[before >= 0]).size
+def _least_loss(ruled: Ruled, group: Integers) -> Integers:
+    """Groups that obey: repaired, and made anew where repairs joined half of them; then records trade."""
+    small = group.size <= SMALL
+    found = _repair(ruled, group, EXCHANGE, gives_up=not small)
+    if found is None or 2 * np.unique(found).size < np.unique(group).size:
+        anew = _anew(ruled)
+        if found is None or ruled.loss(anew) < ruled.loss(found):
+            found = anew
+    lost, random = ruled.loss(found), np.random.default_rng(ruled.task.seed)
+    for _ in range(ROUNDS.get(ruled.task.effort.level or "normal", 1)):
+        traded = _trade(ruled, found, random)
+        now = ruled.loss(traded)
+        if now >= lost:
+            break
+        won, found, lost = lost - now, traded, now
+        if won < ENOUGH * lost:
+            break
+    return found
 
 
-def _strata(value: NDArray[np.int32], rules: ruling.Rules, row: Integers) -> Integers:
-    """What each half of a cut gets its fair share of: the values of all columns, in few strata each."""
-    stratum = np.zeros(row.size, dtype=np.int64)
-    for column, size in enumerate(rules.size):
-        if size > 1:
-            # shares summed up to the value, so that neighbours of many values stand together
-            place = rules.up_to[rules.offset[column] + value[row, column]]
-            few = value[row, column] if size <= MOST_STRATA else (place * MOST_STRATA).astype(np.int64)
-            stratum = np.unique(stratum * (MOST_STRATA + 1) + few, return_inverse=True)[1].ravel()
-    return stratum.astype(np.int64)
+def _repair(ruled: Ruled, group: Integers, mode: int, *, gives_up: bool = False) -> Integers | None:
+    """Groups that break a rule exchange records with near ones or join them, region by region.
+
+    None where that gives up, having joined half of the groups.
+    """
+    groups = int(group.max()) + 1
+    shoals = ruled.shoals(group, groups)
+    middle = shoals.low.astype(np.int64) + shoals.high
+    most = groups if mode == KEEP_APART else REGION
+    random = np.random.default_rng(ruled.task.seed)
+    todo = regions(middle, np.ones(groups, dtype=np.int64), most, random)
+    failing = 0
+    for mine in todo:
+        now = enforce_rules(
+            *ruled.table, shoals, mine, ruled.task.k, mode, mine.size // 2 if gives_up else 0
+        )
+        if now < 0:
+            return None
+        failing += now
+    if failing:
+        everyone = np.arange(groups)
+        failing = enforce_rules(*ruled.table, shoals, everyone, ruled.task.k, mode, 0)
+    assert not failing, "rules that hold for all records can be reached by merging"
+    return _labels(shoals.head, shoals.after, group.size)
 
 
-def _loss(coded: Coded, row: Integers, group: Integers, count: Integers) -> float:
-    kept = group >= 0
-    order = np.flatnonzero(kept)[np.argsort(group[kept], kind="stable")]
-    label = group[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(label) > 0, True])
-    sizes = np.add.reduceat(count[order], starts[:-1])
-    spans = group_losses(coded.codes, coded.metric, row[order].astype(np.int32), starts)
-    return float(spans @ sizes)
+def _anew(ruled: Ruled) -> Integers:
+    """Groups that obey from the start: grown where values are few, else cuts that keep the mix."""
+    strata, exact = strata_of(ruled.value, ruled.rules, ruled.row)
+    if not exact:
+        return _cut(ruled, strata, ruled.task.k)
+    # rare values start groups, and chance orders what is alike
+    rank = np.bincount(strata, weights=ruled.held)[strata]
+    chance = np.random.default_rng(ruled.task.seed).random(strata.size)
+    order = np.lexsort((chance, rank))
+    part = _cut(ruled, strata, GROWN) if strata.size > 2 * GROWN else np.zeros(strata.size, dtype=np.int64)
+    group, groups = np.full(strata.size, FREE, dtype=np.int64), 0
+    for number in range(int(part.max()) + 1):
+        mine = np.flatnonzero(part == number)
+        place = np.empty(strata.size, dtype=np.int64)
+        place[mine] = np.arange(mine.size)
+        seeds = place[order[part[order] == number]]
+        its, many = grow_mixed(
+            *ruled.table, ruled.row[mine], ruled.held[mine], strata[mine], seeds, ruled.task.k
+        )
+        group[mine] = np.where(its >= 0, its + groups, FREE)
+        groups += many
+    if groups == 0:
+        return _cut(ruled, strata, ruled.task.k)
+    rest = np.flatnonzero(group < 0)
+    group[rest] = groups + np.arange(rest.size)
+    shoals = ruled.shoals(group, groups + rest.size)
+    place_rest(*ruled.table, shoals, group[rest], groups)
+    enforce_rules(*ruled.table, shoals, np.arange(groups), ruled.task.k, EXCHANGE, 0)
+    return _labels(shoals.head, shoals.after, group.size)
+
+
+def _cut(ruled: Ruled, strata: Integers, least: int) -> Integers:
+    found: Integers = cut_strata(*ruled.table, ruled.row, ruled.held, strata, least)
+    return found
+
+
+def _trade(ruled: Ruled, group: Integers, random: np.random.Generator) -> Integers:
+    """Groups that trade records with near ones, region by region."""
+    label = np.unique(group, return_inverse=True)[1].ravel()
+    groups = int(label.max()) + 1
+    shoals = ruled.shoals(label, groups)
+    middle = shoals.low.astype(np.int64) + shoals.high
+    most = int(np.clip(LOOKS / group.size, 50, REGION))
+    todo = regions(middle, np.ones(groups, dtype=np.int64), most, random)
+    work: Callable[..., float] = trade_records
+    # regions share no group and no piece, so each thread writes its own slots
+    with ThreadPoolExecutor(ruled.task.threads or cpu_count() or 1) as pool:
+        list(pool.map(lambda mine: work(*ruled.table, shoals, mine, ruled.task.k), todo))
+    return _labels(shoals.head, shoals.after, group.size)
 
 
 def _single(
@@ -174,103 +237,6 @@ def _single(
     """Few copies become single records, which are easier to exchange; many stay together."""
     times = np.where(kept & (count < k), count, 1)
     return np.repeat(row, times), np.repeat(group, times), np.repeat(count // times, times)
-
-
-def _pack(held: Held, row: Integers, count: Integers, k: int) -> tuple[NDArray[np.int32], ruling.Rules]:
-    """The values behind our distinct rows, the unit last, and the rules over them."""
-    place = {(column.name, column.measure): at for at, column in enumerate(held.columns)}
-    sizes = [column.size for column in held.columns]
-    value = held.value
-    limits = [
-        (_kind(rule), place[rule.column, _measure(rule)], rule.limit, rule.tail) for rule in held.rules
-    ]
-    if held.unit is not None:
-        limits.append((ruling.DISTINCT, len(sizes), float(k), 0))
-        sizes.append(held.units)
-        value = np.column_stack([value, held.unit])
-    value = np.ascontiguousarray(value, dtype=np.int32)
-    offset = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64) + 1)]
-    share, up_to, sums = (np.zeros(offset[-1]) for _ in range(3))
-    height, levels, level_offset = [], [np.zeros(0, dtype=np.int32)], []
-    for at, size in enumerate(sizes):
-        start, end = offset[at], offset[at] + size
-        share[start:end] = np.bincount(value[row, at], weights=count, minlength=size) / count.sum()
-        up_to[start:end] = np.cumsum(share[start:end])
-        sums[start + 1 : end + 1] = np.cumsum(up_to[start:end])
-        level_offset.append(sum(level.size for level in levels))
-        tree = held.columns[at].tree if at < len(held.columns) else None
-        height.append(0)
-        if tree is not None:
-            has_missing = size > len(tree.leaves)
-            height[-1] = max(tree.height, 1) if has_missing else tree.height
-            for level in range(height[-1]):
-                first = tree.first[min(level, tree.height)]
-                levels.append(np.append(first, [len(tree.leaves)] * has_missing).astype(np.int32))
-    kind, column, limit, tail = zip(*limits, strict=True)
-    return value, ruling.Rules(
-        kind=np.array(kind, dtype=np.int64),
-        column=np.array(column, dtype=np.int64),
-        limit=np.array(limit, dtype=np.float64),
-        tail=np.array(tail, dtype=np.int64),
-        size=np.array(sizes, dtype=np.int64),
-        offset=offset[:-1],
-        share=share,
-        up_to=up_to,
-        sums=sums,
-        height=np.array(height, dtype=np.int64),
-        level_offset=np.array(level_offset, dtype=np.int64),
-        level=np.concatenate(levels),
-    )
-
-
-def _kind(rule: Rule) -> int:
-    return _KINDS[rule.distance if rule.kind == CLOSE else rule.kind]
-
-
-def _measure(rule: Rule) -> str:
-    return rule.distance if rule.distance in {"ordered", "hierarchy"} else "value"
-
-
-def _lacking(held: Held, row: Integers, count: Integers, k: int) -> list[str]:
-    """What all these records as one group lack, in words and figures; closeness never does."""
-    place = {(column.name, column.measure): at for at, column in enumerate(held.columns)}
-    total = int(count.sum())
-    lacking = []
-    if held.unit is not None:
-        persons = np.unique(held.unit[row]).size
-        if persons < k:
-            lacking.append(
-                f"k = {k} persons are needed in every class; the whole table has {persons}. Lower k."
-            )
-    for rule in held.rules:
-        if rule.kind == CLOSE:
-            continue
-        code = held.value[row, place[rule.column, _measure(rule)]]
-        tally = np.sort(np.bincount(code, weights=count))[::-1]
-        tally = tally[tally > 0]
-        most = int(tally[0]) if tally.size else 0
-        share = tally / max(total, 1)
-        found = ""
-        if rule.kind == DISTINCT and tally.size < rule.limit:
-            found = f"its {total} rows hold {tally.size} different values"
-        elif rule.kind == ENTROPY:
-            effective = float(np.exp(-(share * np.log(share)).sum()))
-            if effective < rule.limit * (1 - 1e-9):
-                found = f"its entropy is that of {effective:.4g} equally frequent values"
-        elif rule.kind == RECURSIVE:
-            rest = int(tally[rule.tail - 1 :].sum())
-            if not most < rule.limit * rest - 1e-9:
-                found = (
-                    f"the commonest value stands in {most} of {total} rows, and all but the "
-                    f"{rule.tail - 1} commonest in {rest}"
-                )
-        elif total and most / total > rule.limit + 1e-9:
-            found = f"the commonest value stands in {most} of {total} rows ({100 * most / total:.4g} %)"
-        if found:
-            lacking.append(
-                f"No release can obey {rule.text!r}: in the whole table {found}. Weaken or drop the rule."
-            )
-    return lacking
 
 
 def _labels(head: Integers, after: Integers, pieces: int) -> Integers:

@@ -1,0 +1,157 @@
+"""What published cells cover of the values that an outsider knows, without a table of all pairs.
+
+The values of a column stand in one order: by number or date, or by leaf of the hierarchy. A cell covers a
+run of that order, and perhaps some values besides; a blank of the register is covered by every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.check.ruler import number_of
+from shoal.model.cell import SUPPRESSED, parse_range, parse_set, parse_value
+
+__all__ = ["Axis", "Cell", "Nodes", "Side"]
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Cell = str | None
+Side = tuple[str, str]
+Nodes = Mapping[str, tuple[int, int, int]]
+EVERYTHING = (-np.inf, np.inf)
+NOTHING = (np.inf, -np.inf)
+
+
+class Axis:
+    """One known column: which persons have which value, and what each cell of the release covers.
+
+    `cells` are the distinct cells, `place` the cell of each class; a side is a pair of bounds, a text any
+    other cell, None a blank, which covers nothing but what is unknown.
+    """
+
+    def __init__(
+        self,
+        person: Integers,
+        values: Sequence[Cell],
+        cells: Sequence[Cell | Side],
+        place: Integers,
+        nodes: Nodes | None,
+    ) -> None:
+        self.place = place
+        self.kind, numbers = _numbers(values)
+        if nodes is not None:
+            leaves = [nodes.get(value, (np.nan,))[0] if value is not None else np.nan for value in values]
+            numbers = np.array(leaves, dtype=np.float64)
+        self.by_leaf = nodes is not None
+        at = {value: number for number, value in enumerate(values) if value is not None}
+        read = [self._read(cell, at, nodes) for cell in cells]
+        self.low = np.array([ends[0] for ends, _ in read])
+        self.high = np.array([ends[1] for ends, _ in read])
+        self.extra = [extra for _, extra in read]
+        self.number = numbers
+        self.unknown = np.array([value is None for value in values], dtype=np.bool_)
+        # persons by number; those without one come last and are in no run
+        self.person = person
+        self.order = np.argsort(numbers[person], kind="stable")
+        sorted_ = numbers[person][self.order]
+        alive = int(np.count_nonzero(~np.isnan(sorted_)))
+        self.first = np.searchsorted(sorted_[:alive], self.low, side="left")
+        self.last = np.searchsorted(sorted_[:alive], self.high, side="right")
+        self.blank = np.flatnonzero(self.unknown[person])
+        self.by_value = np.argsort(person, kind="stable")
+        self.start = np.searchsorted(person[self.by_value], np.arange(len(values) + 1))
+        self.wide = np.isneginf(self.low) & np.isposinf(self.high)
+        self.covered = np.maximum(self.last - self.first, 0) + self.blank.size
+        self.covered[self.wide] = person.size
+        for number, extra in enumerate(self.extra):
+            self.covered[number] += int(np.diff(self.start)[extra].sum())
+
+    def _read(
+        self, cell: Cell | Side, at: Mapping[str, int], nodes: Nodes | None
+    ) -> tuple[tuple[float, float], Integers]:
+        """The run that a cell covers, as numbers, and the values that it covers besides."""
+        nothing = np.zeros(0, dtype=np.int64)
+        if cell is None:
+            return NOTHING, nothing
+        if isinstance(cell, tuple):
+            return self._between(*cell), nothing
+        if cell == SUPPRESSED:
+            return EVERYTHING, nothing
+        is_set = cell.startswith("{") and cell.endswith("}")
+        members = [at[member] for member in parse_set(cell) if member is not None and member in at]
+        extra = np.unique(np.array(members, dtype=np.int64))
+        if is_set:
+            return NOTHING, extra
+        if nodes is None:
+            ends = self._between(*parse_range(cell))
+            return ends, extra if ends == NOTHING else nothing
+        node = nodes.get(parse_value(cell))
+        return (NOTHING, extra) if node is None else ((float(node[0]), float(node[1])), nothing)
+
+    def _between(self, low: str, high: str) -> tuple[float, float]:
+        ends = number_of(low, self.kind), number_of(high, self.kind)
+        return NOTHING if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+
+    def many(self, number: int) -> int:
+        """About how many persons the cell of a class covers."""
+        return int(self.covered[self.place[number]])
+
+    def look_up(self, number: int) -> Integers:
+        """The persons that the cell of a class covers."""
+        cell = self.place[number]
+        if self.wide[cell]:
+            return np.arange(self.person.size)
+        run = self.order[self.first[cell] : max(self.last[cell], self.first[cell])]
+        more = [self.by_value[self.start[value] : self.start[value + 1]] for value in self.extra[cell]]
+        return np.concatenate([run, self.blank, *more]) if more or self.blank.size else run
+
+    def fits(self, number: int, persons: Integers) -> NDArray[np.bool_]:
+        """Which of some persons the cell of a class covers."""
+        cell = self.place[number]
+        if self.wide[cell]:
+            return np.ones(persons.size, dtype=np.bool_)
+        value = self.person[persons]
+        x = self.number[value]
+        fit = ((x >= self.low[cell]) & (x <= self.high[cell])) | self.unknown[value]
+        if self.extra[cell].size:
+            fit |= np.isin(value, self.extra[cell])
+        return np.asarray(fit)
+
+    def distances(self, persons: Integers) -> Floats:
+        """How far some persons are from every class, as shares of the farthest; 1 where nobody knows."""
+        value = self.person[persons]
+        x = self.number[value][:, None]
+        away = np.maximum(0.0, np.maximum(self.low - x, x - self.high))
+        away[:, self.wide] = 0.0
+        away = np.nan_to_num(away, nan=np.inf, posinf=np.inf)
+        if self.by_leaf:  # leaves are near or not: their order is no distance
+            away[away > 0] = np.inf
+        else:
+            away = np.where(np.isfinite(away), away / self._farthest(), away)
+        for cell, extra in enumerate(self.extra):
+            if extra.size:
+                away[np.isin(value, extra), cell] = 0.0
+        away[self.unknown[value]] = 0.0
+        return np.asarray(np.minimum(away, 1.0)[:, self.place])
+
+    def _farthest(self) -> float:
+        """The largest distance of any value from any cell, 1 where there is none."""
+        x = self.number[~np.isnan(self.number)]
+        ends = np.isfinite(self.low) & np.isfinite(self.high)
+        if not x.size or not ends.any():
+            return 1.0
+        most = max(float(self.low[ends].max() - x.min()), float(x.max() - self.high[ends].min()))
+        return most if most > 0 else 1.0
+
+
+def _numbers(values: Sequence[Cell]) -> tuple[str, Floats]:
+    """The values as numbers or, where more of them are that, as dates; NaN where they are neither."""
+    found = {}
+    for kind in ("number", "date"):
+        read = (None if value is None else number_of(value, kind) for value in values)
+        found[kind] = np.array([np.nan if one is None else one for one in read], dtype=np.float64)
+    kind = max(found, key=lambda name: np.count_nonzero(~np.isnan(found[name])))
+    return kind, found[kind]
