@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 
-__all__ = ["KINDS", "PATHS", "coded_of", "exact_table", "plan_of", "tables"]
+__all__ = ["KINDS", "PATHS", "coded_of", "exact_table", "plan_of", "small_table", "tables"]
 
 KINDS = ("number", "date", "tree", "label")
 
@@ -143,3 +144,36 @@ def exact_table(rows: int, seed: int, *, missing: bool) -> Table:
         paths={"job": paths},
         weights={"age": luck.choice([1.0, 2.0]), "job": 1.0, "town": luck.choice([0.0, 0.5])},
     )
+
+
+def small_table(seed: int, records_of: Sequence[int], k_of: Sequence[int]) -> tuple[Table, int]:
+    """A few records in 1 to 3 columns of three kinds, with copies in every other table; and k."""
+    luck = random.Random(seed)
+    records = luck.choice(records_of)
+    pools: dict[str, list[Any]] = {
+        "number": [luck.randrange(12) for _ in range(5)] + list(range(3)),
+        "tree": [path[0] for path in PATHS],
+        "label": ["red", "green", "blue"],
+    }
+    kinds = [luck.choice(list(pools)) for _ in range(luck.choice([1, 2, 3, 3]))]
+    copies: tuple[int, ...] | None = None
+    rows = records
+    if seed % 2:
+        copies = ()
+        while sum(copies) < records:
+            copies += (min(luck.choice([1, 1, 2, 3, 0]), records - sum(copies)),)
+        rows = len(copies)
+    cells = {
+        f"{kind}{at}": [luck.choice(pools[kind]) for _ in range(rows)] for at, kind in enumerate(kinds)
+    }
+    if luck.random() < 0.2:
+        next(iter(cells.values()))[0] = None
+    kinds_of = {f"{kind}{at}": kind for at, kind in enumerate(kinds)}
+    table = Table(
+        cells=cells,
+        kinds=kinds_of,
+        paths={name: PATHS for name, kind in kinds_of.items() if kind == "tree"},
+        weights={name: luck.choice([1.0, 0.5, 2.0]) for name in kinds_of},
+        copies=copies,
+    )
+    return table, luck.choice(k_of)

@@ -26,7 +26,7 @@ from shoal.kernels.nearby import reach_distances
 from shoal.kernels.space import apart, apart_each, apart_from, short_axes
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
-from tables import PATHS, coded_of, frame_of, plan_of
+from tables import coded_of, frame_of, plan_of, small_table
 
 NEAR = 1e-9
 
@@ -41,31 +41,7 @@ def one_thread() -> Iterator[None]:
 
 
 def random_table(seed: int) -> tuple[naive.Table, int]:
-    """4 to 8 records in 1 to 3 columns of numbers, trees and labels, with copies in every other table."""
-    luck = random.Random(seed)
-    records = luck.choice([4, 5, 6, 6, 7, 7, 8, 8])
-    pools = {
-        "number": [luck.randrange(12) for _ in range(5)] + list(range(3)),
-        "tree": [path[0] for path in PATHS],
-        "label": ["red", "green", "blue"],
-    }
-    kinds = [luck.choice(list(pools)) for _ in range(luck.choice([1, 2, 3, 3]))]
-    copies: tuple[int, ...] | None = None
-    rows = records
-    if seed % 2:
-        copies = ()
-        while sum(copies) < records:
-            copies += (min(luck.choice([1, 1, 2, 3, 0]), records - sum(copies)),)
-        rows = len(copies)
-    kinds_of = {f"{kind}{at}": kind for at, kind in enumerate(kinds)}
-    table = naive.Table(
-        cells={name: [luck.choice(pools[kind]) for _ in range(rows)] for name, kind in kinds_of.items()},
-        kinds=kinds_of,
-        paths={name: PATHS for name, kind in kinds_of.items() if kind == "tree"},
-        weights={name: luck.choice([1.0, 0.5, 2.0]) for name in kinds_of},
-        copies=copies,
-    )
-    return table, luck.choice([2, 2, 3, 4])
+    return small_table(seed, [4, 5, 6, 6, 7, 7, 8, 8], [2, 2, 3, 4])
 
 
 def judge(seed: int) -> int:
@@ -227,7 +203,9 @@ def test_the_second_phase_alone_keeps_the_factors() -> None:
         for withhold, factor in ((0, 36), (1, 72)):
             task = Task(k=k, withhold=min(withhold, coded.total - k), options={})
             about = survey(coded, task)
-            starts = [cellular._groups_of(about, cellular._duals(about)), *cellular._filtered(about)]
+            duals = cellular._duals(about)
+            starts = [cellular._groups_of(about, duals)]
+            starts += cellular._filtered(about, float(duals.radius.max()))
             values = []
             for pieces in starts:
                 found = solution_of(about, pieces)

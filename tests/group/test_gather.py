@@ -17,48 +17,15 @@ from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.group import facts, fill_options, load
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
-from tables import PATHS, coded_of
+from tables import coded_of, small_table
 
 VARIANTS = ("gather", "gather withheld", "centre", "centre withheld")
 NEAR = 1e-9
 
 
-def random_table(seed: int) -> tuple[naive.Table, int]:
-    """4 to 9 records in 1 to 3 columns of numbers, trees and labels, with copies in every other table."""
-    luck = random.Random(seed)
-    records = luck.choice([4, 5, 6, 7, 7, 8, 8, 9, 9])
-    pools = {
-        "number": [luck.randrange(12) for _ in range(5)] + list(range(3)),
-        "tree": [path[0] for path in PATHS],
-        "label": ["red", "green", "blue"],
-    }
-    kinds = [luck.choice(list(pools)) for _ in range(luck.choice([1, 2, 3, 3]))]
-    copies: tuple[int, ...] | None = None
-    rows = records
-    if seed % 2:
-        copies = ()
-        while sum(copies) < records:
-            copies += (min(luck.choice([1, 1, 2, 3, 0]), records - sum(copies)),)
-        rows = len(copies)
-    cells = {
-        f"{kind}{at}": [luck.choice(pools[kind]) for _ in range(rows)] for at, kind in enumerate(kinds)
-    }
-    if luck.random() < 0.2:
-        next(iter(cells.values()))[0] = None
-    kinds_of = {f"{kind}{at}": kind for at, kind in enumerate(kinds)}
-    table = naive.Table(
-        cells=cells,
-        kinds=kinds_of,
-        paths={name: PATHS for name, kind in kinds_of.items() if kind == "tree"},
-        weights={name: luck.choice([1.0, 0.5, 2.0]) for name in kinds_of},
-        copies=copies,
-    )
-    return table, luck.choice([2, 2, 2, 3])
-
-
 def judge(seed: int) -> dict[str, tuple[float, int]]:
     """Run all four variants on one table; the optimum and its groups per variant."""
-    table, k = random_table(seed)
+    table, k = small_table(seed, [4, 5, 6, 7, 7, 8, 8, 9, 9], [2, 2, 2, 3])
     luck = random.Random(-seed)
     records = [row for row, many in enumerate(table.counts) for _ in range(many)]
     distances = [[naive.distance(table, i, j) for j in records] for i in records]

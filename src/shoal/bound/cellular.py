@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.kernels.duals import raise_duals, without_largest
 from shoal.kernels.index import build_index
 from shoal.kernels.nearby import best_centres, reach_distances
-from shoal.kernels.space import apart_each
+from shoal.kernels.space import radii
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["again", "prove", "radii", "sum_of_radii"]
+__all__ = ["again", "prove", "sum_of_radii"]
 
 SAFE = 1.0 - 1e-9
 """Takes off more than the rounding of all sums can have added."""
@@ -32,17 +31,10 @@ GROWTH_UP_TO = {"quick": 5_000, "normal": 25_000, "thorough": 100_000}
 
 def sum_of_radii(coded: Coded, grouping: Grouping) -> float:
     """The sum over groups of size * radius, by the groups' own centres."""
-    return float(radii(coded, grouping) @ grouping.sizes)
-
-
-def radii(coded: Coded, grouping: Grouping) -> NDArray[np.float64]:
-    """How far the farthest record of each group lies from its centre."""
     assert grouping.centre is not None, "a method with this objective names centres"
     kept = grouping.group >= 0
-    group = grouping.group[kept]
-    radius = np.zeros(grouping.groups)
-    np.maximum.at(radius, group, apart_each(coded.space, grouping.distinct[kept], grouping.centre[group]))
-    return radius
+    radius = radii(coded.space, grouping.distinct[kept], grouping.group[kept], grouping.centre)
+    return float(radius @ grouping.sizes)
 
 
 def prove(coded: Coded, task: Task) -> Proof:

@@ -25,7 +25,7 @@ from shoal.model.task import Effort, Progress, Task, quota
 from shoal.publish import check_map, check_plot, check_target, draw_map
 from shoal.publish import draw_comparison as draw
 from shoal.publish import write_release as publish
-from shoal.recode import digest_of, from_ids, recode, to_ids
+from shoal.recode import digest_of, from_ids, radii_of, recode, to_ids
 
 __all__ = [
     "METHODS",
@@ -108,7 +108,6 @@ def cells(coded: Coded, opening: NDArray[np.float64], plan: Plan, progress: Prog
 
     Of rows that look alike the cheapest with records may be a centre.
     """
-    from shoal.bound.cellular import radii
     from shoal.group.opening import open_cells
 
     empty = np.zeros(coded.row.size, dtype=np.bool_) if coded.records is None else coded.records == 0
@@ -122,13 +121,13 @@ def cells(coded: Coded, opening: NDArray[np.float64], plan: Plan, progress: Prog
     assert grouping.proof is not None, "the duals are a proof"
     label = np.full(coded.distinct, -1, dtype=np.int32)
     label[grouping.distinct] = grouping.group
-    radius, size = radii(coded, grouping), grouping.sizes
+    centre = cheapest[grouping.centre].astype(np.int32)
     return Cells(
         label=label[coded.row],
-        centre=cheapest[grouping.centre].astype(np.int32),
-        size=size,
-        radius=radius,
-        value=float(radius @ size + opening[cheapest[grouping.centre]].sum()),
+        centre=centre,
+        size=grouping.sizes,
+        radius=radii_of(coded, grouping),
+        value=value_of("cellular", coded, grouping) + float(opening[centre].sum()),
         bound=grouping.proof.bound,
     )
 

@@ -91,7 +91,7 @@ def group(coded: Coded, task: Task) -> Grouping:
         bound = without_largest(duals.share, about.count, about.withhold) * (1 - 1e-9) / 2
         proof = Proof("duals", bound, (("withhold", float(about.withhold)),))
         factor = 72.0 if about.withhold else 36.0
-        starts = [_groups_of(about, duals), *_filtered(about)]
+        starts = [_groups_of(about, duals), *_filtered(about, float(duals.radius.max()))]
     else:
         starts = [_in_blocks(about, task)]
     task.progress("taking crowds", 0.0)
@@ -113,18 +113,17 @@ def _duals(about: Survey, widest: float = np.inf) -> Duals:
     )
 
 
-def _filtered(about: Survey) -> list[Pieces]:
-    """With withheld rows the factor needs a largest radius within 2 of that of a best solution.
+def _filtered(about: Survey, most: float) -> list[Pieces]:
+    """With withheld rows the factor needs a limit on radii within 2 of the largest of a best solution.
 
-    None is below `least`; where that is 0 the quota's complement costs nothing at all.
+    None is below `least`; where that is 0 the quota's complement costs nothing at all. A limit from `most`,
+    the widest cluster that stops anybody without one, changes nothing.
     """
     if about.withhold == 0:
         return []
     found = []
     widest = 2 * about.least
-    rows = np.ascontiguousarray(about.index.place)
-    far = 2 * float(apart_each(about.space, rows, np.full_like(rows, rows[0])).max())
-    while widest < far:
+    while widest < most:
         duals = _duals(about, widest)
         if np.isfinite(duals.end):
             found.append(_groups_of(about, duals))

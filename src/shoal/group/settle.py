@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.group.radius import Solution, Survey, budget, solution_of
 from shoal.kernels.cells import settle
-from shoal.kernels.space import apart_each
+from shoal.kernels.space import radii
 from shoal.kernels.threshold import Pieces
 from shoal.model.task import Task
 
@@ -86,8 +86,7 @@ def _solution(about: Survey, pieces: Pieces, opening: Floats) -> Solution:
     found = solution_of(about, pieces)
     centre, group = found.pieces.centre, found.pieces.group
     old = pieces.centre[np.unique(pieces.group)]
-    radius = np.zeros(old.size)
-    np.maximum.at(radius, group, apart_each(about.space, found.pieces.row, old[group]))
+    radius = radii(about.space, found.pieces.row, group, old)
     stays = found.size * radius + opening[old] < found.size * found.radius + opening[centre]
     stays &= np.isin(old, found.pieces.row)
     return Solution(

@@ -173,6 +173,21 @@ def _insert(best_share, best_many, kept, top, share, many):
 
 
 @njit(cache=True)
+def _full(r, owed, rising, above, total, top, kept, best_share, best_many, now):
+    """When a ball is full: `owed` less what stopped shares pay, by so many that rise; not before `now`."""
+    lacks = owed - (total - above * r)
+    if rising + above < top:
+        need = top - rising
+        for slot in range(kept):
+            taken = min(need, best_many[slot])
+            lacks += taken * max(0.0, r - best_share[slot])
+            need -= taken
+            if need == 0:
+                break
+    return max(r + max(lacks, 0.0) / rising, now)
+
+
+@njit(cache=True)
 def _raise(
     space,
     rows,
@@ -230,23 +245,35 @@ def _raise(
             continue
         if farthest <= horizon:
             horizon = np.inf
-        limit = min(horizon, widest)
-        # in such balls a stopped share counts where it exceeds the radius or is one of the `top` largest
-        enough = np.inf
-        if top > 1:
-            kept = 0
-            need = top
-            for i in range(n):
-                if away[i] <= least:
-                    if share[i] < 0:
-                        need -= count[i]
-                    else:
+        # the least ball bounds the time from above, and with it the radii worth a look
+        rising = 0
+        above = 0  # records whose stopped shares exceed the radius, and the sum of these
+        total = 0.0
+        kept = 0  # the largest stopped shares, the largest first
+        for i in range(n):
+            if away[i] <= least:
+                if share[i] < 0:
+                    rising += count[i]
+                else:
+                    if share[i] > least:
+                        above += count[i]
+                        total += count[i] * share[i]
+                    if top > 1:
                         kept = _insert(best_share, best_many, kept, top, share[i], count[i])
-            for slot in range(kept):
-                if need <= 0:
-                    break
-                need -= best_many[slot]
-                enough = best_share[slot]
+        limit = min(horizon, widest)
+        if rising > 0:
+            owed = opening[v] + raised * least
+            limit = min(
+                limit, _full(least, owed, rising, above, total, top, kept, best_share, best_many, now)
+            )
+        # in wider balls a stopped share counts where it exceeds the radius or is one of the `top` largest
+        enough = np.inf
+        need = top - rising
+        for slot in range(kept):
+            if need <= 0:
+                break
+            need -= best_many[slot]
+            enough = best_share[slot]
         least_share = min(enough, least)
         found = 0
         for i in range(n):
@@ -260,10 +287,10 @@ def _raise(
         best = np.inf
         wide = 0.0
         rising = 0
-        above = 0  # records whose stopped shares exceed the radius, and the sum of these
+        above = 0
         total = 0.0
         passed = 0
-        kept = 0  # the largest stopped shares, the largest first
+        kept = 0
         for at in range(found):
             r = max(far[at], least)
             if r >= best:
@@ -288,16 +315,8 @@ def _raise(
                 total = 0.0
             if rising == 0:
                 continue
-            lacks = opening[v] + raised * r - (total - above * r)
-            if rising + above < top:
-                need = top - rising
-                for slot in range(kept):
-                    taken = min(need, best_many[slot])
-                    lacks += taken * max(0.0, r - best_share[slot])
-                    need -= taken
-                    if need == 0:
-                        break
-            full = max(r + max(lacks, 0.0) / rising, now)
+            owed = opening[v] + raised * r
+            full = _full(r, owed, rising, above, total, top, kept, best_share, best_many, now)
             if full < best:
                 best = full
                 wide = r

@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from shoal.kernels.spans import distance, span
 
-__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart", "apart_each", "apart_from", "short_axes"]
+__all__ = [
+    "EARTH",
+    "GIVEN",
+    "GLOBE",
+    "SPAN",
+    "STRAIGHT",
+    "apart",
+    "apart_each",
+    "apart_from",
+    "radii",
+    "short_axes",
+]
 
 SPAN, STRAIGHT, GLOBE, GIVEN = 0, 1, 2, 3
 EARTH = 6371.0088
@@ -55,6 +66,15 @@ def apart_each(space, rows, others):
     for at in range(rows.size):
         out[at] = apart(space, rows[at], others[at])
     return out
+
+
+def radii(
+    space: Any, row: NDArray[np.int32], group: NDArray[np.int32], centre: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """How far the farthest row of each group lies from its centre."""
+    radius = np.zeros(centre.size)
+    np.maximum.at(radius, group, apart_each(space, row, centre[group]))
+    return radius
 
 
 def short_axes(space: Any) -> NDArray[np.int64]:

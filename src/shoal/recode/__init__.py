@@ -10,13 +10,13 @@ import polars as pl
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Groups
 from shoal.model.plan import Plan
-from shoal.recode.centres import centres
+from shoal.recode.centres import centres, radii_of
 from shoal.recode.generalize import generalize
 from shoal.recode.ids import digest_of, from_ids, to_ids
 from shoal.recode.means import means
 from shoal.recode.pieces import lay_out
 
-__all__ = ["digest_of", "from_ids", "recode", "to_ids"]
+__all__ = ["digest_of", "from_ids", "radii_of", "recode", "to_ids"]
 
 _FACES = {"means": means}
 """Styles whose groups have faces of their own; the others publish what a group covers."""

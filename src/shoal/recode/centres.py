@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.kernels.space import apart_each
+from shoal.kernels.space import radii
 from shoal.model.cell import print_counts
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Groups
@@ -16,7 +16,7 @@ from shoal.model.plan import RADIUS, SIZE, Plan
 from shoal.recode.generalize import generalize
 from shoal.recode.pieces import Pieces, lay_out
 
-__all__ = ["centres"]
+__all__ = ["centres", "radii_of"]
 
 DIGITS = 6
 
@@ -40,7 +40,7 @@ def centres(
     faces = generalize(coded, alone, replace(plan, cells="text"))
     parts = [
         faces.with_columns(
-            pl.Series(SIZE, grouping.sizes), pl.Series(RADIUS, _rounded_up(_radii(coded, grouping)))
+            pl.Series(SIZE, grouping.sizes), pl.Series(RADIUS, _rounded_up(radii_of(coded, grouping)))
         ),
         *(
             pl.DataFrame({name: _counted(frame[name], pieces, many)})
@@ -51,13 +51,11 @@ def centres(
     return table.sort(table.columns, nulls_last=True, maintain_order=False), groups
 
 
-def _radii(coded: Coded, grouping: Grouping) -> NDArray[np.float64]:
+def radii_of(coded: Coded, grouping: Grouping) -> NDArray[np.float64]:
+    """How far the farthest record of each group lies from its centre."""
     assert grouping.centre is not None, "the method has centres"
     kept = grouping.group >= 0
-    group = grouping.group[kept]
-    radius = np.zeros(grouping.groups)
-    np.maximum.at(radius, group, apart_each(coded.space, grouping.distinct[kept], grouping.centre[group]))
-    return radius
+    return radii(coded.space, grouping.distinct[kept], grouping.group[kept], grouping.centre)
 
 
 def _rounded_up(radius: NDArray[np.float64]) -> NDArray[np.float64]:
