@@ -20,9 +20,9 @@ from shoal.kernels.cube import Cube, build_cube, shape_of
 from shoal.kernels.growth import cell_floors
 from shoal.kernels.queue import Swept, cheapest_windows, sweep_rows
 from shoal.model.coded import Coded
-from shoal.model.column import LINE, SET
+from shoal.model.column import LINE
 
-__all__ = ["Boxes", "are_exact", "boxes_below", "most_boxes", "smallest_shares"]
+__all__ = ["Boxes", "boxes_below", "hold_all_columns", "most_boxes", "smallest_shares"]
 
 FULL_UP_TO = 1200
 """Entries a distinct row may have for a try without a cap: Adult's eight columns have 950."""
@@ -103,11 +103,9 @@ def most_boxes(coded: Coded, k: int, cap: float, room: int, work: float = np.inf
     return many or few, few
 
 
-def are_exact(coded: Coded) -> bool:
-    """Whether the boxes charge groups in full: one number column at most, and no labels beyond two."""
-    metric = coded.metric
-    is_line = (metric.form == LINE) & (metric.most > 0.0)
-    return bool(is_line.sum() <= 1 and (metric.size[metric.form == SET] <= 2).all())
+def hold_all_columns(coded: Coded) -> bool:
+    """Whether no number column is left out: then a box is no nearer than its farthest two rows."""
+    return bool(((coded.metric.form == LINE) & (coded.metric.most > 0.0)).sum() <= 1)
 
 
 def smallest_shares(boxes: Boxes, k: int) -> float:

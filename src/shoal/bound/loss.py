@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from shoal.bound import growth, smallest_box
-from shoal.bound.boxes import are_exact, most_boxes
+from shoal.bound.boxes import hold_all_columns, most_boxes
 from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import neighbour_bound
@@ -57,7 +57,7 @@ def prove(coded: Coded, task: Task) -> Proof:
     # a share stops growing in a box that holds the row: among all boxes no other bound gives it more
     if few is not many:
         proofs.append(prove_by_boxes(many, task.k))
-    if coded.distinct <= neighbours and not (few.cap >= top and are_exact(coded)):
+    if coded.distinct <= neighbours and not (few.cap >= top and hold_all_columns(coded)):
         proofs.append(neighbour_bound(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
 

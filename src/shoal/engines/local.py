@@ -15,7 +15,7 @@ from shoal.check import judge as check
 from shoal.encode import encode
 from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
-from shoal.group.improve import improve
+from shoal.group.improve import improve, prepare
 from shoal.group.rules import enforce
 from shoal.model.cells import Cells
 from shoal.model.coded import Coded
@@ -81,14 +81,17 @@ def group(method: str, coded: Coded, task: Task) -> Grouping:
 
     `search=no` switches off what a method always does. Rules come last: improvement does not know them.
     """
-    grouping: Grouping = load(method).group(coded.plain, task)
     its = facts(method)
     always = its.improves and bool(task.options.get("search", True))
+    will_improve = its.objective == "loss" and (task.improve or always)
+    if will_improve:
+        prepare(task)
+    grouping: Grouping = load(method).group(coded.plain, task)
     if its.objective == "loss" and task.stop_at is not None:
         # the search must know the bound to know when to stop
         proof = prove(its.objective, coded.plain, task, grouping.proof)
         grouping = replace(grouping, proof=proof)
-    if its.objective == "loss" and (task.improve or always):
+    if will_improve:
         grouping = improve(coded.plain, grouping, task)
     if coded.held is not None:
         task.progress("enforcing rules", 0.0)

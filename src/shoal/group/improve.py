@@ -38,6 +38,7 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels import warm
 from shoal.kernels.region import Found, improve_region
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
@@ -45,7 +46,7 @@ from shoal.model.column import LINE, TREE
 from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.task import Effort, Task
 
-__all__ = ["improve", "regions", "steps_of"]
+__all__ = ["improve", "prepare", "regions", "steps_of"]
 
 REGION = 12_000
 """Pieces in a region: two for a table like Adult, so that two cores are busy."""
@@ -73,11 +74,18 @@ def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
     return effort.steps
 
 
+def prepare(task: Task) -> None:
+    """Say that `improve` will be called: on a machine's first run its kernels are compiled meanwhile."""
+    if task.threads != 1:
+        warm.begin()
+
+
 def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     """Lower the total loss of `grouping`; proof and factor stay, centres do not.
 
     Where the task says when to stop and the grouping has a proof, it ends once that ratio is reached.
     """
+    warm.wait()
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
     most = steps_of(task.effort, k=task.k, groups=grouping.groups)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.spans import LINE, SET, TREE, span
 
 __all__ = ["Cube", "Shape", "build_cube", "lay_out", "shape_of"]
@@ -174,7 +174,7 @@ def build_cube(
     return Cube(entry[: start[cells]], start[: cells + 1], cost[:cells], open_sets[:cells], bool(whole))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, room, work, seg, price):
     """Partition rows buffer[depth, begin:stop] by the nodes of a sheet into buffer[depth + 1].
 
@@ -250,7 +250,7 @@ def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, roo
     return kept
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _is_closed(code, buffer, begin, stop, node, offset, size, sheets, depth):
     """Whether the nodes chosen on the dimensions before `depth` are still the smallest around the rows."""
     for q in range(depth):
@@ -268,7 +268,7 @@ def _is_closed(code, buffer, begin, stop, node, offset, size, sheets, depth):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _tight_cost(code, buffer, depth, begin, stop, axes, metric, mask):
     """What rows give up on all dimensions; two members where a SET is open."""
     total = 0.0
@@ -290,7 +290,7 @@ def _tight_cost(code, buffer, depth, begin, stop, axes, metric, mask):
     return total
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _build(
     code, count, shape, metric, k, cap, room, work_room, has_line, buffer, work, seg, price, at, spent
 ):
@@ -398,7 +398,7 @@ def _build(
     return entry, start, cost, open_sets, cells, whole
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _doubled(values):
     wider = np.empty(2 * values.size, dtype=np.int64)
     for c in range(values.size):

@@ -9,15 +9,15 @@ Arrays are handed over one by one: tuples of arrays cost seconds of compiling.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.spans import LINE, SET, TREE, span
 
 __all__ = ["cut_apart", "list_codes", "move_records", "order_by_part", "two_parts"]
 
 
-@njit(cache=True)
+@inner
 def _run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
     """Loss of the rows order[start:end] as one group."""
     axes = codes.shape[1]
@@ -48,7 +48,7 @@ def _run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
     return records * total
 
 
-@njit(cache=True)
+@inner
 def _sort(values, many):
     """Sort values[:many] in place by heap: Numba's own sort takes seconds to compile."""
     for first in range(many // 2 - 1, -1, -1):
@@ -58,7 +58,7 @@ def _sort(values, many):
         _sink(values, np.int64(0), last)
 
 
-@njit(cache=True)
+@inner
 def _sink(values, at, end):
     """Move values[at] down until no child in values[:end] is greater."""
     item = values[at]
@@ -74,7 +74,7 @@ def _sink(values, at, end):
     values[at] = item
 
 
-@njit(cache=True)
+@inner
 def list_codes(codes, count, axis, start, end, held, used):
     """Fill `held` and the sorted `used` for one axis of a node; return how many codes it uses."""
     many = np.int64(0)
@@ -101,14 +101,14 @@ def list_codes(codes, count, axis, start, end, held, used):
     return many
 
 
-@njit(cache=True)
+@leaf
 def two_parts(used, part, many, first_right):
     """Send the codes used[:first_right] to part 0 and the others to part 1."""
     for u in range(many):
         part[used[u]] = 1 if u >= first_right else 0
 
 
-@njit(cache=True)
+@inner
 def _cut_line(held, used, part, many, missing, records, k, absent):
     """Parts of a LINE axis: at the weighted median, or the missing cells apart; 0 where neither fits."""
     has_missing = used[many - 1] == missing
@@ -135,7 +135,7 @@ def _cut_line(held, used, part, many, missing, records, k, absent):
     return np.int64(2)
 
 
-@njit(cache=True)
+@inner
 def _cut_tree(metric, axis, held, used, part, weight, many, k):
     """Parts of a TREE axis: one for each child of the common ancestor that holds k records.
 
@@ -178,7 +178,7 @@ def _cut_tree(metric, axis, held, used, part, weight, many, k):
     return parts
 
 
-@njit(cache=True)
+@inner
 def _cut_set(held, used, part, many, records, k):
     """Parts of a SET axis: the commonest members against the others, at the cheapest place.
 
@@ -207,7 +207,7 @@ def _cut_set(held, used, part, many, records, k):
     return np.int64(2)
 
 
-@njit(cache=True)
+@inner
 def order_by_part(codes, axis, start, end, parts, part, ends, order):
     """Write the rows of a node to `order` part by part, keeping their order inside a part."""
     for p in range(parts + 1):
@@ -223,7 +223,7 @@ def order_by_part(codes, axis, start, end, parts, part, ends, order):
         ends[p] += 1
 
 
-@njit(cache=True)
+@inner
 def _find_parts(codes, count, metric, axis, start, end, records, k, absent, held, used, part, weight):
     """Say in `part` how one axis would cut a node; return the number of parts, 0 where it cannot."""
     many = list_codes(codes, count, axis, start, end, held, used)
@@ -241,7 +241,7 @@ def _find_parts(codes, count, metric, axis, start, end, records, k, absent, held
     return parts
 
 
-@njit(cache=True)
+@inner
 def move_records(codes, place, count, start, many, order, spare, spare_place, spare_count):
     """Bring the records of a node into the order of `order`."""
     axes = codes.shape[1]
@@ -297,7 +297,7 @@ def cut_apart(
     return label
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _cut(
     codes,
     place,

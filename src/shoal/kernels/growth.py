@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.cube import Cube
 from shoal.kernels.queue import Swept, reach
 
 __all__ = ["cell_floors", "grow_shares"]
 
 
-@njit(cache=True, nogil=True)
+@entry
 def cell_floors(swept, cube, k, cap):
     """Per cell the least its windows of at least k records can cost, and the rows in all its windows.
 
@@ -46,7 +46,7 @@ def cell_floors(swept, cube, k, cap):
     return floor, looks
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _level_above(value, time):
     """The first level whose value exceeds `time`."""
     low, high = np.int64(0), np.int64(value.size)
@@ -59,7 +59,7 @@ def _level_above(value, time):
     return low
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _quiet_until(records, entry, begin, stop, level, t, value, base, k, held):
     """Look at a whole cell: its free records, its last free place, and a level before which it is quiet.
 
@@ -95,7 +95,7 @@ def _quiet_until(records, entry, begin, stop, level, t, value, base, k, held):
     return free, last, quiet
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizon, held, following):
     """Freeze the free rows of every window of a cell that level t would break.
 
@@ -208,7 +208,7 @@ def grow_shares(
     return level
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _grow(swept, cube, k, value, look_ahead, level, head, after, held, following):
     levels = value.size
     entry, start, cost = cube.entry, cube.start, cube.cost

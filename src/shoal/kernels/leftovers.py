@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry
 from shoal.kernels.ruler import make_ruler
 from shoal.kernels.state import best_group, join, load_state, new_piece
 
@@ -40,7 +40,7 @@ def insert_left(
     return int(count[left][label[left] < 0].sum())
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _insert(ruler, state, row, copies, into):
     for i in range(row.size):
         into[i], _ = best_group(ruler, state, row[i], copies[i], np.inf, np.int64(-1))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry, leaf
 from shoal.kernels.ruler import AT, FORM, Ruler, width
 from shoal.kernels.spans import SET
 
@@ -29,7 +29,7 @@ def list_near(
     return near
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _compare(shape, data, codes, order, near, far):
     """Compare every row with those that follow it in `order`."""
     rows, wanted = near.shape[0], near.shape[1] - 1
@@ -54,7 +54,7 @@ def _compare(shape, data, codes, order, near, far):
                 one, other = other, one
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _insert(near, far, one, other, distance):
     """Put `other` into the list of `one`, unless it is there."""
     wanted = near.shape[1] - 1

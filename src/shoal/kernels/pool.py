@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import inner, leaf
 from shoal.kernels.ruler import AT, KIND, LENGTH, Ruler, width
 from shoal.kernels.spans import LINE, SET
 from shoal.kernels.state import (
@@ -107,7 +107,7 @@ def make_desk(ruler: Ruler, rows: int, seed: int) -> Desk:
     )
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def draw(random):
     """The next number in [0, 1) of a splitmix64 stream."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -118,7 +118,7 @@ def draw(random):
     return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def choose_pool(ruler, state, random, k, wanted, chosen, score):
     """Near groups around a costly row: their number, the first one the row's own; 0 if there is none."""
     piece, group, cost, near, stock = state.piece, state.group, state.cost, state.near, state.stock
@@ -194,7 +194,7 @@ def choose_pool(ruler, state, random, k, wanted, chosen, score):
     return found
 
 
-@njit(cache=True, nogil=True)
+@inner
 def lay_out(piece, group, cost, chosen, groups, pool, price, mark):
     """Write the rows of the chosen groups into the pool, copies together; their number, 0 if too many."""
     rows = np.int64(0)
@@ -220,7 +220,7 @@ def lay_out(piece, group, cost, chosen, groups, pool, price, mark):
     return np.int64(0) if is_full else rows
 
 
-@njit(cache=True, nogil=True)
+@inner
 def plant(shape, data, codes, pool, mark, random, rows, axis, node, node_cost, above):
     """Make the tree of one axis over the pool's codes and note every row's leaf; the leaves, the nodes."""
     kind = shape[axis, KIND]
@@ -312,7 +312,7 @@ def plant(shape, data, codes, pool, mark, random, rows, axis, node, node_cost, a
     return leaves, nodes
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sort_pool(codes, pool, price, mark, rows, sweep, length):
     """Put the pool in the order of the sweep, by counting; the sweep's column then holds codes."""
     columns = pool.shape[1]

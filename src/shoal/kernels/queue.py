@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.cube import Cube, Shape
 from shoal.kernels.spans import SET, fill_costs
 
@@ -72,7 +72,7 @@ def sweep_rows(codes: NDArray[np.int32], count: NDArray[np.int64], metric, shape
     )
 
 
-@njit(cache=True, nogil=True)
+@entry
 def reach(place, edge, most, first, last):
     """What the sweep gives up from row `first` to row `last`."""
     if last >= edge:
@@ -80,7 +80,7 @@ def reach(place, edge, most, first, last):
     return place[last] - place[first]
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _count(set_start, step, code, tally, mask, i, by):
     """Count row i in (by 1) or out (by -1) on the open SETs; what that changes in what is given up."""
     change = 0.0
@@ -110,7 +110,7 @@ def cheapest_windows(swept: Swept, cube: Cube, k: int) -> NDArray[np.float64]:
     return best
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _cheapest(swept, cube, bases, k, best, value, last, line):
     held, entry = swept.held, cube.entry
     place, edge, most = swept.place, swept.edge, swept.most
@@ -204,7 +204,7 @@ def take_crowds(
     return label, int(groups)
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _bucket(key, low, step, linear, knee, ratio, most):
     """Buckets of equal width up to the knee, of equal ratio above it."""
     if key < knee:
@@ -214,7 +214,7 @@ def _bucket(key, low, step, linear, knee, ratio, most):
     return b if b < most else most
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _take(swept, start, open_sets, bases, k, price, entry, ceiling, low, label, after, length):
     cells = bases.size
     key = np.empty(cells)
@@ -262,7 +262,7 @@ def _take(swept, start, open_sets, bases, k, price, entry, ceiling, low, label, 
     return groups
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _visit(swept, begin, mask, base, entry, length, k, price, label, groups, limit):
     """Drop taken rows from a cell, take its windows below `limit`, and find its next key."""
     held = swept.held
@@ -318,7 +318,7 @@ def _visit(swept, begin, mask, base, entry, length, k, price, label, groups, lim
     return best, write - begin, groups
 
 
-@njit(cache=True, nogil=True)
+@entry
 def grow_crowds(codes, count, metric, k):
     """Label a few thousand rows by growing one crowd after another; -1 where fewer than k were left.
 

@@ -8,8 +8,8 @@ rows in sweep order is a box.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import entry, inner
 from shoal.kernels.pool import (
     FAR,
     FIRST,
@@ -72,7 +72,7 @@ def rebuild(ruler: Ruler, state: State, k: int, tries: int, seed: int) -> float:
     return float(_rebuild(ruler, state, desk, trial, k, tries, chosen, np.zeros(MOST_POOLED)))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _weigh(pool, node, layer, weight, depth, axis, leaves, nodes, members):
     """Records per node and how many of its children hold any, for the rows of one layer."""
     for n in range(nodes):
@@ -88,7 +88,7 @@ def _weigh(pool, node, layer, weight, depth, axis, leaves, nodes, members):
             weight[depth, parent, 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _find_cells(desk, k, rows, order, used, leaves, nodes, cap):
     """All closed cells of at least k records below the cost `cap`; their number, -1 if there is no room."""
     pool, layer, weight, node, above = desk.pool, desk.layer, desk.weight, desk.node, desk.above
@@ -162,7 +162,7 @@ def _find_cells(desk, k, rows, order, used, leaves, nodes, cap):
     return cells
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take_runs(ruler, desk, trial, k, cells, sweep, low, high):
     """Take the cheapest run of at least k free records again and again, into groups of `trial`."""
     pool, price, cell_of, entry = desk.pool, desk.price, desk.cell, desk.entry
@@ -245,7 +245,7 @@ def _take_runs(ruler, desk, trial, k, cells, sweep, low, high):
             cell = cell + 1 if now < 0 else bucket[now]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _insert_rest(ruler, trial, pool, rows, limit):
     """Put what is free where it adds least; the loss of the trial then, or something above `limit`."""
     total = 0.0
@@ -262,7 +262,7 @@ def _insert_rest(ruler, trial, pool, rows, limit):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _clear(piece, group, stock, near, cost):
     """Make all pieces and groups of a trial spare again."""
     out = cost.size - 1
@@ -279,7 +279,7 @@ def _clear(piece, group, stock, near, cost):
     group[out, HEAD] = -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _adopt(state, trial, chosen, groups):
     """Put a trial in the place of the chosen groups; False, with nothing done, when there is no room."""
     piece, group, stock, near, cost = state.piece, state.group, state.stock, state.near, state.cost
@@ -321,7 +321,7 @@ def _adopt(state, trial, chosen, groups):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _plant_all(ruler, codes, desk, rows, leaves, nodes, order):
     """Plant the tree of every axis and choose the sweep; the axes to cut by, widest spread first.
 
@@ -376,7 +376,7 @@ def _plant_all(ruler, codes, desk, rows, leaves, nodes, order):
     return sweep, used
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _rebuild(ruler, state, desk, trial, k, tries, chosen, score):
     pool, price, cell, entry, random = desk.pool, desk.price, desk.cell, desk.entry, desk.random
     group, cost = state.group, state.cost

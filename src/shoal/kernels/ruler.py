@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import leaf
 from shoal.kernels.spans import LINE, SET
 
 __all__ = ["AT", "FORM", "KIND", "LENGTH", "Ruler", "make_ruler", "width"]
@@ -86,7 +86,7 @@ def _tree(gaps: NDArray[np.float64], form: int) -> NDArray[np.float64]:
     return np.concatenate(rows)
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def width(shape, data, axis, low, high):
     """The span of low..high on an axis that is no SET. Needs low < high."""
     form = shape[axis, FORM]

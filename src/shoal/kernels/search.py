@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.ruler import FORM, Ruler
 from shoal.kernels.spans import SET
 from shoal.kernels.state import (
@@ -48,7 +48,7 @@ def sweep(ruler: Ruler, state: State, k: int) -> float:
     return float(_sweep(ruler, state, k, order, pieces, np.empty(most), box, bits))
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _sweep(ruler, state, k, order, pieces, price, box, bits):
     out = order.size - 1
     # who was withheld and fits comes back first: that leaves the quota to those who cost more
@@ -61,7 +61,7 @@ def _sweep(ruler, state, k, order, pieces, price, box, bits):
     return won
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _list_pieces(piece, group, g, pieces):
     """Write down the pieces of a group; how many there are."""
     members = np.int64(0)
@@ -73,7 +73,7 @@ def _list_pieces(piece, group, g, pieces):
     return members
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _move_pieces(ruler, state, k, a, pieces, box, bits):
     """Move pieces of a group, or as many copies as it can spare, to where they lose less; the loss won."""
     piece, group, cost = state.piece, state.group, state.cost
@@ -110,7 +110,7 @@ def _move_pieces(ruler, state, k, a, pieces, box, bits):
     return total
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def _is_kept(code, mode, mark):
     """Whether a code stays when a group shrinks."""
     if mode == FROM:
@@ -120,7 +120,7 @@ def _is_kept(code, mode, mark):
     return (code == mark) == (mode == ONLY)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _kept_cost(ruler, state, pieces, members, axis, mode, mark, keep, box, bits):
     """The cost of the pieces that stay (or go, with keep False)."""
     held = np.int64(0)
@@ -133,7 +133,7 @@ def _kept_cost(ruler, state, pieces, members, axis, mode, mark, keep, box, bits)
     return box_cost(ruler.shape, ruler.data, box, at)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _eject(ruler, state, a, pieces, members):
     """Spread pieces of group a over the others if that wins; the gain, or 0 with everything as before."""
     piece, group = state.piece, state.group
@@ -163,7 +163,7 @@ def _eject(ruler, state, a, pieces, members):
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reshape(ruler, state, k, a, pieces, price, box, bits):
     """Close group a, shrink it and eject the rest, or split it, whichever wins most; the gain."""
     piece, group, codes = state.piece, state.group, state.codes

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.ruler import AT, FORM, LENGTH, Ruler, width
 from shoal.kernels.spans import SET
 
@@ -125,7 +125,7 @@ def load_state(
     return state
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _fill(ruler, state, row, into, count, groups):
     """Make the groups and hang every piece into its own."""
     for _ in range(groups):
@@ -144,7 +144,7 @@ def read_state(state: State) -> tuple[NDArray[np.int64], NDArray[np.int32], NDAr
     return piece[:, ROW].copy(), group.astype(np.int32), piece[:, COPIES].copy()
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def drop_piece(piece, stock, near, p):
     """Put a loose piece among the spares."""
     row = piece[p, ROW]
@@ -162,7 +162,7 @@ def drop_piece(piece, stock, near, p):
     stock[PIECES] += 1
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def new_piece(piece, stock, near, row, copies):
     """A loose piece of a row. Needs a spare."""
     p = stock[SPARE_PIECE]
@@ -180,7 +180,7 @@ def new_piece(piece, stock, near, row, copies):
     return p
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def drop_group(group, stock, cost, g):
     """Put an empty group among the spares."""
     group[g, SIZE] = 0
@@ -190,7 +190,7 @@ def drop_group(group, stock, cost, g):
     stock[GROUPS] += 1
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def new_group(group, stock):
     """An empty group. Needs a spare."""
     g = stock[SPARE_GROUP]
@@ -200,7 +200,7 @@ def new_group(group, stock):
     return g
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def link(piece, group, p, g):
     """Hang piece p into group g; the box is left as it is."""
     head = group[g, HEAD]
@@ -213,7 +213,7 @@ def link(piece, group, p, g):
     group[g, SIZE] += piece[p, COPIES]
 
 
-@njit(cache=True, nogil=True)
+@leaf
 def unlink(piece, group, p):
     """Take piece p from its group; the box is left as it is."""
     g, before, after = piece[p, HOME], piece[p, BEFORE], piece[p, AFTER]
@@ -227,7 +227,7 @@ def unlink(piece, group, p):
     piece[p, HOME] = -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def box_cost(shape, data, box, g):
     """The cost per record of box g; on a SET axis its greatest counts the members."""
     total = 0.0
@@ -240,7 +240,7 @@ def box_cost(shape, data, box, g):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def add_row(shape, stock, codes, row, held, box, bits, g):
     """Enlarge box g of `held` rows or more by one row; the box of that row alone where `held` is 0."""
     is_first = held == 0
@@ -265,7 +265,7 @@ def add_row(shape, stock, codes, row, held, box, bits, g):
             box[g, 1, axis] = code
 
 
-@njit(cache=True, nogil=True)
+@entry
 def box_without(ruler, state, g, skip, box, bits, at):
     """Write the box of group g without piece `skip` as box `at`; its cost, 0 when nothing is left."""
     piece = state.piece
@@ -281,7 +281,7 @@ def box_without(ruler, state, g, skip, box, bits, at):
     return box_cost(ruler.shape, ruler.data, box, at)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def joined_cost(shape, data, stock, codes, row, box, bits, g, limit):
     """The cost per record of box g once a row joins; some number of at least `limit` if it is above."""
     total = 0.0
@@ -303,7 +303,7 @@ def joined_cost(shape, data, stock, codes, row, box, bits, g, limit):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _added_loss(ruler, state, row, copies, g, limit):
     """The loss that `copies` of a row add to group g; some number of at least `limit` if it is above."""
     size = state.group[g, SIZE]
@@ -320,7 +320,7 @@ def _added_loss(ruler, state, row, copies, g, limit):
     return joined * (size + copies) - cost * size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def best_group(ruler, state, row, copies, limit, but):
     """The group, but one, where `copies` of a row add least, and the loss added; (-1, limit) if none."""
     piece, group, near, stock = state.piece, state.group, state.near, state.stock
@@ -358,7 +358,7 @@ def best_group(ruler, state, row, copies, limit, but):
     return at, best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def join(ruler, state, p, g):
     """Put a loose piece into group g."""
     held = state.group[g, SIZE]
@@ -369,7 +369,7 @@ def join(ruler, state, p, g):
         state.cost[g] = box_cost(ruler.shape, ruler.data, state.box, g)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def leave(ruler, state, p):
     """Take piece p out of its group."""
     g = state.piece[p, HOME]
