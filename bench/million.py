@@ -48,6 +48,7 @@ def main() -> None:
     words.add_argument("table", type=Path)
     words.add_argument("-k", default="10")
     words.add_argument("--method", default="mondrian")
+    words.add_argument("--effort", default="normal")
     words.add_argument("--times", type=int, default=3, help="how often Polars is run; the median counts")
     given = words.parse_args()
     with tempfile.TemporaryDirectory(dir=given.table.parent) as folder:
@@ -71,6 +72,8 @@ def main() -> None:
             adult.SENSITIVE,
             "--method",
             given.method,
+            "--effort",
+            given.effort,
         ]
         for name in adult.QUASI:
             if name not in adult.NUMBERS:

@@ -4,16 +4,19 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from naive import Table, least_loss, total_loss
 from shoal.bound import value_of
-from shoal.group import load
+from shoal.encode import encode
+from shoal.group import fill_options, k_member, load
 from shoal.group.improve import improve, regions
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
+from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task, quota
 from tables import coded_of, tables
 
@@ -171,3 +174,16 @@ def test_it_stops_at_the_ratio_that_is_enough():
     assert kept.steps == 0
     better = improve(coded, proved, Task(k=3, stop_at=1.2))
     assert value_of("loss", coded, better) < loss
+
+
+def test_a_table_of_many_columns_is_improved_in_a_moment() -> None:
+    # a pool of wide rows has millions of boxes: without an end to the looking this runs for minutes
+    rng = np.random.default_rng(0)
+    columns = {f"n{at}": rng.integers(0, 50, 300) for at in range(12)}
+    columns |= {f"l{at}": rng.choice(list("abcdef"), 300) for at in range(13)}
+    coded = encode(pl.DataFrame(columns), Plan(k=5, quasi=tuple(columns)))
+    task = Task(k=5, effort=Effort.parse("steps=60"))
+    before = k_member.group(coded, replace(task, options=fill_options("k-member", {})))
+    after = improve(coded, before, task)
+    assert after.sizes.min() >= 5
+    assert value_of("loss", coded, after) <= value_of("loss", coded, before)

@@ -14,7 +14,9 @@ Method
     that will be dear anyway; then the next, until fewer than k records are left. They join the group
     where they add least. Where plain cuts of a block lose less, they are taken instead. The cube is built
     in stages: first the boxes that cost little, then dearer ones around the rows that are still free.
-    Large tables are cut into blocks, and rows around which there are too many boxes are cut apart.
+    Large tables are cut into blocks; how finely their number columns are halved, some of them try out.
+    Where there are too many boxes around rows, they are cut into parts and groups are grown row by row,
+    and the whole block so, if that loses less.
     Improvement follows, as long as the effort lasts; where rows may
     be withheld, it leaves out those whose absence lowers the total, counted in full.
 
@@ -65,16 +67,21 @@ FACTS = Facts(
 
 WHOLE, BLOCK = 40_000, 10_000
 """Distinct rows that are grouped together; larger tables are cut into blocks of so many and up."""
-HUGE, SMALLER_BLOCK = 4_000_000, 2_500
-"""Tables from so many distinct rows on are cut into smaller blocks where the effort is quick."""
+LARGE, SMALLER_BLOCK = 200_000, 2_500
+"""Tables from so many distinct rows on are cut into smaller blocks: that many lose hardly more by it."""
+CUTTERS = 16
+"""Into how many parts a large table is cut before the parts are cut side by side."""
 LOOKS = {"quick": 2_000, "normal": 6_000, "thorough": 20_000}
 """Rows looked at, for each row, while a cube is built; where that is not enough, rows are cut apart."""
 LEAST_LOOKS, ROOM = 4_000_000, 80_000_000
 """Looks that are always granted, and entries that are never exceeded: 320 MB."""
-HALVINGS = (4, 1)
-"""How often number columns other than the sweep are halved, at first and where boxes are too many."""
-PARTS, SMALL = 4, 2_000
-"""Into how many parts rows are cut, and how many rows are grown to groups one by one instead."""
+HALVINGS = ((2, 1), (0, 0))
+"""How often number columns other than the sweep are halved, at first and where boxes are too many. Some
+blocks of a large table are grouped by each, to find out which loses less."""
+TRIED = 4
+"""Blocks that try."""
+SMALL = 2_000
+"""Rows of a part in which groups are grown one by one."""
 FIRST_CAP = 1.0 / 64
 """Boxes of the first stage cost at most this share of everything; each further stage doubles it."""
 COPIES = 3
@@ -85,44 +92,73 @@ Blocks of large tables are grouped once, by the first."""
 
 Rows = NDArray[np.int64]
 Labels = NDArray[np.int32]
+Halvings = tuple[int, int]
+Found = tuple[Labels, int, float]
+"""A label per row of a block, how many groups there are, and their loss."""
 
 
 def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
     if coded.total < task.k:
         raise TooFewRows(rows=coded.total, k=task.k)
-    blocks = _blocks(coded, task)
-    prices = PRICES if len(blocks) == 1 else PRICES[:1]
     looks = LOOKS[task.effort.level or "normal"]
-    quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
-    tries = [(rows, price) for rows in blocks for price in prices]
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
-        found = list(pool.map(lambda one: _crowds(coded, one[0], task.k, one[1], looks, quota), tries))
+        blocks = _blocks(coded, task, pool)
+        quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
+
+        def run(tries: list[tuple[Rows, float, Halvings]]) -> list[Found]:
+            def one(its: tuple[Rows, float, Halvings]) -> Found:
+                rows, price, halvings = its
+                return _crowds(coded, rows, price, halvings, task.k, looks, quota)
+
+            return list(pool.map(one, tries))
+
+        prices = PRICES if len(blocks) == 1 else PRICES[:1]
+        halvings = HALVINGS[0]
+        if len(blocks) > 2 * TRIED:
+            some = [blocks[at] for at in np.linspace(0, len(blocks) - 1, TRIED).astype(int)]
+            found = run([(rows, prices[0], its) for its in HALVINGS for rows in some])
+            losses = [sum(one[2] for one in found[at : at + TRIED]) for at in range(0, len(found), TRIED)]
+            halvings = HALVINGS[int(np.argmin(losses))]
+        found = run([(rows, price, halvings) for rows in blocks for price in prices])
+        with_copies = [rows for rows in blocks if coded.count[rows].sum() >= COPIES * rows.size]
+        cuts = dict(
+            zip(
+                map(id, with_copies),
+                pool.map(lambda rows: _cuts(coded, rows, task.k), with_copies),
+                strict=True,
+            )
+        )
     label = np.full(coded.distinct, -1, dtype=np.int32)
     groups = 0
     for at, rows in enumerate(blocks):
         its = found[at * len(prices) : (at + 1) * len(prices)]
-        if coded.count[rows].sum() >= COPIES * rows.size:
-            its.append(_cuts(coded, rows, task.k))
+        if id(rows) in cuts:
+            its.append(cuts[id(rows)])
         its_label, its_groups, _ = min(its, key=lambda one: one[2])  # the first wins a tie
         label[rows] = np.where(its_label >= 0, its_label + groups, -1)
         groups += its_groups
     return Grouping.of_labels(label, coded.count)
 
 
-def _blocks(coded: Coded, task: Task) -> list[Rows]:
+def _blocks(coded: Coded, task: Task, pool: ThreadPoolExecutor) -> list[Rows]:
     """Distinct rows of each block, each with at least k records."""
     rows = np.flatnonzero(coded.count > 0)
     if rows.size <= WHOLE:
         return [rows]
-    size = SMALLER_BLOCK if rows.size >= HUGE and task.effort.level == "quick" else BLOCK
+    size = SMALLER_BLOCK if rows.size >= LARGE else BLOCK
     records = max(task.k, int(size * coded.total / rows.size))
-    return [rows[part] for part in _parts(coded.codes[rows], coded.count[rows], coded.metric, records)]
+
+    def cut(some: Rows, most: int) -> list[Rows]:
+        return [some[part] for part in _parts(coded.codes[some], coded.count[some], coded.metric, most)]
+
+    first = cut(rows, max(records, coded.total // CUTTERS)) if rows.size >= LARGE else [rows]
+    return [block for blocks in pool.map(lambda some: cut(some, records), first) for block in blocks]
 
 
 def _crowds(
-    coded: Coded, rows: Rows, k: int, price: float, looks: int, quota: int
-) -> tuple[Labels, int, float]:
+    coded: Coded, rows: Rows, price: float, halvings: Halvings, k: int, looks: int, quota: int
+) -> Found:
     """Groups of a block: a label per row, how many there are, and their loss.
 
     Stages with dearer and dearer boxes give what one cube of all boxes would give: no window left out
@@ -131,15 +167,13 @@ def _crowds(
     codes, count, metric = coded.codes[rows], coded.count[rows], coded.metric
     label = np.full(rows.size, -1, dtype=np.int32)
     groups = 0
-    todo = [(np.arange(rows.size), coded.weight * FIRST_CAP, HALVINGS[0])]
-    while todo:
-        free, cap, halvings = todo.pop()
-        if count[free].sum() < k:
-            continue
+    free, cap, fine = np.arange(rows.size), coded.weight * FIRST_CAP, halvings[0]
+    too_many = False
+    while count[free].sum() >= k and not too_many:
         if cap >= coded.weight:
             cap = np.inf
         its_codes, its_count = codes[free], count[free]
-        shape = shape_of(its_codes, its_count, metric, halvings)
+        shape = shape_of(its_codes, its_count, metric, fine)
         swept = sweep_rows(its_codes, its_count, metric, shape)
         work = max(LEAST_LOOKS, looks * free.size)
         cube = build_cube(swept.code, swept.held, shape, metric, k, cap, ROOM, work)
@@ -148,28 +182,46 @@ def _crowds(
             found, new = take_crowds(swept, cube, k, off, cube.entry, (1.0 - price) * cap)
             its_label = np.empty_like(found)
             its_label[swept.row] = found
-        elif halvings > HALVINGS[1]:  # fewer boxes of number columns
-            todo.append((free, cap, HALVINGS[1]))
-            continue
-        elif free.size > SMALL:
-            parts = _parts(its_codes, its_count, metric, max(k, int(its_count.sum()) // PARTS))
-            if len(parts) > 1:
-                todo += [(free[part], cap, halvings) for part in reversed(parts)]
-                continue
-            its_label = cut_apart(its_codes, its_count, metric, k)
-            new = int(its_label.max()) + 1
+            taken = its_label >= 0
+            label[free[taken]] = its_label[taken] + groups
+            groups += new
+            free, cap = free[~taken], cap * 2.0
+        elif fine > halvings[1] and groups > 0:  # fewer boxes of number columns
+            fine = halvings[1]
         else:
-            its_label, new = grow_crowds(its_codes, its_count, metric, k)
-        taken = its_label >= 0
-        label[free[taken]] = its_label[taken] + groups
+            too_many = True
+    if not too_many:
+        return _finished(coded, rows, label, groups, k, quota)
+    grown = _finished(coded, rows, *_grown(codes, count, metric, k, 0), k, quota)
+    if groups == 0:
+        return grown
+    label[free], new = _grown(codes[free], count[free], metric, k, groups)
+    mixed = _finished(coded, rows, label, groups + new, k, quota)
+    return min(mixed, grown, key=lambda one: one[2])
+
+
+def _grown(
+    codes: NDArray[np.int32], count: NDArray[np.int64], metric: Metric, k: int, first: int
+) -> tuple[Labels, int]:
+    """Groups grown row by row in parts of the rows, numbered from `first` on; and how many."""
+    label = np.full(len(codes), -1, dtype=np.int32)
+    groups = 0
+    for part in _parts(codes, count, metric, max(k, int(SMALL * count.sum() / len(codes)))):
+        found, new = grow_crowds(codes[part], count[part], metric, k)
+        label[part] = np.where(found >= 0, found + first + groups, -1)
         groups += new
-        todo.append((free[~taken], cap * 2.0, halvings))
+    return label, groups
+
+
+def _finished(coded: Coded, rows: Rows, label: Labels, groups: int, k: int, quota: int) -> Found:
+    """The groups of a block once rows left over have joined them."""
+    codes, count, metric = coded.codes[rows], coded.count[rows], coded.metric
     withheld = insert_left(codes, count, metric, label, k, quota, coded.weight)
     loss = _loss(codes, count, metric, label, groups) + withheld * coded.weight
     return label, groups, loss
 
 
-def _cuts(coded: Coded, rows: Rows, k: int) -> tuple[Labels, int, float]:
+def _cuts(coded: Coded, rows: Rows, k: int) -> Found:
     """Groups of a block by cuts alone: better where most tuples have many copies, and soon made."""
     codes, count = coded.codes[rows], coded.count[rows]
     label = cut_apart(codes, count, coded.metric, k)

@@ -60,6 +60,10 @@ ROUND = 0.4e6
 """Work between two cuts, per region, in the same unit."""
 ORDERS = 8
 """Sorted orders in which near rows are sought."""
+WIDE = 12
+"""Axes from which on a step takes longer, by the square of their number: fewer steps are the same work."""
+HUGE = 4_000_000
+"""Distinct rows from which on a quick effort has no time for a sweep."""
 PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
@@ -89,6 +93,10 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
     most = steps_of(task.effort, k=task.k, groups=grouping.groups)
+    if task.effort.level is not None and most is not None:
+        most = int(most * min(1.0, WIDE / max(1, coded.codes.shape[1])) ** 2)
+        if task.effort.level == "quick" and coded.distinct >= HUGE:
+            return grouping
     begin = time.monotonic()
     enough = 0.0
     if task.stop_at is not None and grouping.proof is not None:

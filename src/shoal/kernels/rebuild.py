@@ -57,6 +57,8 @@ __all__ = ["rebuild"]
 
 MOST_POOLED = 7
 """Groups in a pool, at most."""
+MOST_LOOKS = 1_000
+"""Looks at rows for each row of a pool; one with more boxes, in a table of many columns, is left alone."""
 BUCKETS = 256
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
@@ -102,6 +104,7 @@ def _find_cells(desk, k, rows, order, used, leaves, nodes, cap):
     at[1, 0] = rows
     cost[0] = 0.0
     depth = np.int64(0)
+    looked = np.int64(0)
     is_new = True
     while depth >= 0:
         members = at[1, depth]
@@ -132,6 +135,9 @@ def _find_cells(desk, k, rows, order, used, leaves, nodes, cap):
         cost[depth + 1] = cost[depth] + desk.node_cost[axis, n]
         if cost[depth + 1] >= cap:
             continue
+        looked += members
+        if looked > MOST_LOOKS * rows:
+            return np.int64(-1)
         kept = 0
         for t in range(members):
             row = layer[depth, t]
