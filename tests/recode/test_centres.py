@@ -132,6 +132,21 @@ def test_verify_finds_what_was_changed(release, change, claim):
     assert {finding.claim: finding.holds for finding in findings}[claim] is False
 
 
+def test_verify_without_the_hierarchies_says_so_and_finds_no_fault():
+    frame = pl.DataFrame({"zip": ["011", "012", "021", "022"] * 2, "illness": list("aabbccdd")})
+    trees = {"zip": shoal.prefixes(3, 2, 0)}
+    words = {"k": 2, "quasi": ["zip"], "sensitive": ["illness"], "method": "gather", "style": "centres"}
+    release = shoal.anonymize(frame, hierarchies=trees, **words)
+    table = release.table
+    found = {each.claim: each for each in shoal.verify(table, release.certificate)}
+    assert [claim for claim, each in found.items() if each.holds is False] == []
+    assert found["lines"].holds is None
+    assert "zip" in found["lines"].detail
+    broken = table.with_columns(illness=pl.lit("{a: 99}"))
+    found = {each.claim: each.holds for each in shoal.verify(broken, release.certificate)}
+    assert found["lines"] is False
+
+
 def test_rules_are_judged_by_the_counts():
     release = shoal.anonymize(FRAME, **{**WORDS, "rules": ["illness: 2-diverse"]})
     assert release.verdict.has_passed

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from shoal.check.kanonymity import Classes, records_of
 from shoal.check.loss import read_column
-from shoal.check.ruler import Ruler
+from shoal.check.ruler import NODES, Ruler
 from shoal.model.cell import parse_counts
 from shoal.model.coded import Coded
 from shoal.model.plan import RADIUS, SIZE
 from shoal.model.verdict import Finding
 
-__all__ = ["faults", "find_centres", "lines_of", "unfold", "value_from"]
+__all__ = ["faults", "find_centres", "is_unreadable", "lines_of", "unfold", "value_from"]
 
 
 def lines_of(table: pl.DataFrame) -> Classes:
@@ -60,6 +60,11 @@ def unfold(series: pl.Series, classes: Classes) -> tuple[pl.Series, Classes, int
     return pl.Series(series.name, values, dtype=pl.String), unfolded, unfit
 
 
+def is_unreadable(ruler: Ruler) -> bool:
+    """Whether a column's values are nodes of a hierarchy that was not given."""
+    return ruler.published == NODES and ruler.nodes is None
+
+
 def faults(
     table: pl.DataFrame, classes: Classes, rulers: Sequence[Ruler | None], counted: Sequence[str]
 ) -> Iterator[str]:
@@ -74,7 +79,7 @@ def faults(
             yield f"Column {RADIUS!r}: {bad} of {table.height} radii are not numbers of at least 0."
     faces = table[classes.row]
     for ruler in rulers:
-        if ruler is None or ruler.name not in table.columns:
+        if ruler is None or ruler.name not in table.columns or is_unreadable(ruler):
             continue
         cells = read_column(faces, (ruler.name,), ruler, classes.sizes)
         single = [reading is not None and reading.span == 0 for reading in cells.readings]

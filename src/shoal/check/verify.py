@@ -113,8 +113,14 @@ def verify_release(
     findings += _value_findings(certificate, classes, table, claims)
     if claims.style == "centres":
         unfit = list(centres.faults(table, classes, list(rulers.values()), claims.others))
+        unread = [name for name, ruler in rulers.items() if ruler and centres.is_unreadable(ruler)]
         detail = " ".join(unfit) or "Centres are single values, and the counts of each line add up."
-        findings.append(Finding("lines", not unfit, detail))
+        if unread and not unfit:
+            detail = (
+                f"The counts of each line add up; whether centres are single values of {', '.join(unread)} "
+            )
+            detail += "is not recomputable without the hierarchies, the very ones that were used."
+        findings.append(Finding("lines", None if unread and not unfit else not unfit, detail))
     return findings
 
 

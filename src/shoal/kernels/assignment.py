@@ -134,13 +134,18 @@ def recentre(space, row, starts, centre):
         order = np.argsort(far, kind="mergesort")
         least = far[order[many - 1]] if member else np.inf
         its = centre[g]
-        # the farthest members first: most rows fail as centre at the first of them
+        # the farthest members first, and before them whoever failed the rows before: most fail at once
+        judges = order[::-1].copy()
         for at in range(many):
             c = row[first + order[at]]
             worst = 0.0
-            for other in range(many - 1, -1, -1):
-                worst = max(worst, apart(space, c, row[first + order[other]]))
+            for other in range(many):
+                worst = max(worst, apart(space, c, row[first + judges[other]]))
                 if worst >= least:
+                    judge = judges[other]
+                    for to in range(other, other // 2, -1):
+                        judges[to] = judges[to - 1]
+                    judges[other // 2] = judge
                     break
             if worst < least:
                 least = worst
