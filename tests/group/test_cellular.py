@@ -195,6 +195,9 @@ def test_the_second_phase_alone_keeps_the_factors() -> None:
         for c in np.unique(owner[rows]):
             its = rows[owner[rows] == c].astype(np.int32)
             far = apart_each(coded.space, its, np.full_like(its, duals.centre[c])).max()
+            # what the proof needs of every row of a cluster, also of one that joined through its witness
+            assert far <= 3 * duals.radius[c] + NEAR
+            assert (duals.share[its] >= duals.radius[c]).all()
             spent += opening[duals.centre[c]] + coded.count[its].sum() * far
         assert spent <= 3 * float(duals.share @ coded.count) + NEAR
         k = min(3, coded.total)
