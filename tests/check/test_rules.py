@@ -147,3 +147,87 @@ def test_verify_measures_rules_again(tmp_path):
         files.table, files.certificate, original=frame, receipt=files.receipt, hierarchies={"x": tree}
     )
     assert all(finding.holds is not False for finding in everything), everything
+    assert {f.claim: f.holds for f in everything}["k of who"] is True
+
+
+def test_verify_counts_persons_with_the_original_and_the_receipt(tmp_path):
+    from dataclasses import replace
+
+    from shoal.model.receipt import Receipt
+
+    frame = pl.DataFrame({"age": [1, 1, 2, 8, 9, 9], "x": list("abcabc"), "who": list("pqrpqr")})
+    words = {"k": 3, "quasi": "age", "kinds": {"age": "number"}, "sensitive": "x", "unit": "who"}
+    files = shoal.anonymize(frame, **words).write(tmp_path / "out.csv")
+    receipt = Receipt.of_json(files.receipt.read_text())
+    assert sorted(receipt.source) == list(range(6))
+
+    def finding(original=frame, **given):
+        found = shoal.verify(files.table, files.certificate, original=original, **given)
+        return {f.claim: (f.holds, f.detail) for f in found}["k of who"]
+
+    holds, detail = finding(receipt=files.receipt)
+    assert holds is True
+    assert "the class with the fewest has 3 different" in detail
+    assert finding()[0] is None  # nobody says which row is which
+    # one person behind two rows of a class: the same release, but only 2 persons
+    fewer = frame.with_columns(pl.Series("who", list("pprpqr")))
+    holds, detail = finding(fewer, receipt=files.receipt)
+    assert holds is False
+    assert "has 2 different" in detail
+    # a receipt that names other rows, or one row twice, is found out
+    first, *rest = receipt.source
+    for wrong in ((*rest, first), (rest[0], *rest), tuple(rest), (99, *rest)):
+        assert finding(receipt=replace(receipt, source=wrong))[0] is False
+
+
+def test_without_a_unit_the_receipt_names_no_rows(tmp_path):
+    frame = pl.DataFrame({"age": [1, 1, 2, 8, 9, 9]})
+    files = shoal.anonymize(frame, k=3, quasi="age").write(tmp_path / "out.csv")
+    assert '"source": null' in files.receipt.read_text()
+
+
+def test_check_judges_rules_and_persons_of_any_table():
+    table = pl.DataFrame({"face": list("aaabbb"), "x": list("uvwuuu"), "who": list("pqrppq")})
+    words = {"quasi": "face", "k": 3}
+    assert shoal.check_table(table, **words).has_passed
+    verdict = shoal.check_table(table, **words, rules=["x: 2-diverse", "x: 0.6-close"])
+    assert [(r.rule, r.measured, r.holds) for r in verdict.rules] == [
+        ("x: 2-diverse", 1.0, False),
+        ("x: 0.6-close", pytest.approx(1 / 3), True),
+    ]
+    assert verdict.reasons == ("The rule 'x: 2-diverse' fails in 1 of 2 classes; the worst measures 1.",)
+    assert verdict.sensitive[0].name == "x"
+    persons = shoal.check_table(table, **words, unit="who")
+    assert (persons.rules[0].measured, persons.has_passed) == (2.0, False)
+    assert shoal.check_table(table, quasi="face", k=2, unit="who").has_passed
+
+
+def test_check_refuses_what_it_cannot_measure():
+    table = pl.DataFrame({"face": list("aabb"), "x": list("uvuv"), "n": [1, 2, 3, 4]})
+    tree = Hierarchy.of_paths([("u", "m", "*"), ("w", "m", "*")])
+    for error, words in (
+        (shoal.DataError, {"rules": "x: ordered 0.2-close"}),
+        (shoal.PlanError, {"rules": "x: 0.2-close by hierarchy"}),
+        (shoal.DataError, {"rules": "x: 0.2-close by hierarchy", "hierarchies": {"x": tree}}),
+        (shoal.DataError, {"rules": "y: 2-diverse"}),
+        (shoal.PlanError, {"rules": "x: many"}),
+        (shoal.PlanError, {"unit": "n"}),
+        (shoal.DataError, {"unit": "who", "k": 2}),
+    ):
+        with pytest.raises(error):
+            shoal.check_table(table, quasi="face", **words)
+    assert shoal.check_table(table, quasi="face", rules="n: ordered 0.5-close").has_passed
+
+
+def test_check_with_the_original_judges_rules_too():
+    original = pl.DataFrame({"age": [1, 2, 8, 9], "x": list("uvuu"), "who": list("pqrr")})
+    table = pl.DataFrame({"age": ["[1, 2]", "[1, 2]", "[8, 9]", "[8, 9]"], "x": list("uvuu")})
+    told = table.with_columns(original["who"])
+    words = {"quasi": "age", "k": 2, "kinds": {"age": "number"}, "original": original}
+    verdict = shoal.check_table(table, **words, rules="x: 2-diverse")
+    assert verdict.loss_percent == pytest.approx(100 / 8)
+    assert (verdict.rules[0].measured, verdict.has_passed) == (1.0, False)
+    verdict = shoal.check_table(told, **words, sensitive="x", unit="who")
+    assert verdict.loss_percent == pytest.approx(100 / 8)
+    assert len(verdict.reasons) == 1
+    assert "'who: at least 2 in every class' fails in 1 of 2" in verdict.reasons[0]

@@ -47,3 +47,28 @@ def test_wrong_words_exit_2(run, folder):
     assert run("risk", "in.csv").code == 2
     assert run("risk", "in.csv", "-q", "nosuch").code == 2
     assert run("attack", "in.csv", "--known", "in.csv", "--match", "nosuch=age").code == 2
+
+
+def test_check_judges_rules_and_persons_and_says_no_value(run, folder):
+    lines = [
+        "face,ill,who",
+        *(f"a,i{i},p{i}" for i in range(3)),
+        *(f"b,zqillcanary,p{i % 2}" for i in range(3)),
+    ]
+    (folder / "any.csv").write_text("\n".join(lines) + "\n")
+    words = ("check", "any.csv", "-q", "face", "-k", "3")
+    assert run(*words).code == 0
+    done = run(*words, "--rule", "ill: 2-diverse", "--rule", "ill: 0.9-close")
+    assert done.code == 3
+    assert "ill: 2-diverse: fails in 1 classes; the worst class measures 1." in done.out
+    assert "ill: 0.9-close: holds" in done.out
+    assert "zqillcanary" not in done.said
+    done = run(*words, "--unit", "who", "--json")
+    assert done.code == 3
+    assert json.loads(done.out)["verdict"]["rules"][0]["measured"] == 2
+    assert run("check", "any.csv", "-q", "face", "-k", "2", "--unit", "who").code == 0
+    assert run("check", "any.csv", "-q", "face", "--rule", "ill: 0.9-close by hierarchy").code == 2
+    (folder / "ill.csv").write_text("i0;x;*\ni1;x;*\ni2;x;*\nzqillcanary;y;*\n")
+    tree = ("--hierarchies", "ill=ill.csv")
+    done = run("check", "any.csv", "-q", "face", "--rule", "ill: 0.9-close by hierarchy", *tree)
+    assert done.code == 0, done.said

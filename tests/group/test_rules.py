@@ -144,6 +144,66 @@ def test_k_counts_persons_where_a_unit_is_named(method: str, seed: int) -> None:
         assert len({row["who"] for row in rows}) >= k
 
 
+@pytest.mark.slow
+@every_method
+@pytest.mark.parametrize("seed", range(3, 9))
+def test_rules_and_persons_hold_together_or_the_whole_table_breaks_them(method: str, seed: int) -> None:
+    if facts(method).obeys == "none":
+        pytest.skip("takes no rules")
+    luck = random.Random(seed)
+    k = k_of(method, luck.randint(2, 4))
+    frame, words = table_of(method, luck.randint(k, 40), seed)
+    everyone = frame.to_dicts()
+    for rules in [(), *(tuple(luck.sample(RULES, many)) for many in (1, 1, 2))]:
+        possible = all(obeys(everyone, everyone, rule) for rule in rules)
+        asked = with_rules(words, rules)
+        if not possible or frame["who"].n_unique() < k:
+            with pytest.raises(DataError, match=r"No release can obey|the whole table has"):
+                shoal.anonymize(frame, k=k, unit="who", **asked)
+            continue
+        release = shoal.anonymize(frame, k=k, unit="who", **asked)
+        assert release.verdict.has_passed, release.verdict.reasons
+        faces = [name for name in release.table.columns if name not in {"illness", "cost"}]
+        behind = frame[release.groups.source]["who"].to_list()
+        told = [{**row, "who": who} for row, who in zip(release.table.to_dicts(), behind, strict=True)]
+        assert sorted(release.groups.source) == list(range(frame.height))
+        for rows in classes(told, faces):
+            assert len({row["who"] for row in rows}) >= k
+            assert all(obeys(rows, told, rule) for rule in rules)
+
+
+@pytest.mark.parametrize("options", [{}, {"passes": 2}, {"small": "withhold"}])
+def test_oka_obeys_with_every_option(options: dict[str, object]) -> None:
+    from shoal.group import oka
+
+    options = {name: value for name, value in options.items() if name in oka.FACTS.options}
+    luck = random.Random(1)
+    frame = pl.DataFrame(
+        {
+            "age": [luck.randint(1, 90) for _ in range(150)],
+            "illness": [luck.choice(["flu", "flu", "cold", "ulcer"]) for _ in range(150)],
+        }
+    )
+    release = shoal.anonymize(
+        frame,
+        k=4,
+        quasi="age",
+        kinds={"age": "number"},
+        sensitive="illness",
+        rules=["illness: 3-diverse", "illness: at most 60%"],
+        method="oka",
+        withhold=0.1 if "small" in options else 0.0,
+        **options,
+    )
+    published = release.table.to_dicts()
+    found = classes(published, ["age"])
+    assert len(found) > 5
+    for rows in found:
+        assert len(rows) >= 4
+        assert obeys(rows, published, "illness: 3-diverse")
+        assert obeys(rows, published, "illness: at most 60%")
+
+
 def test_copies_of_one_tuple_are_dealt_so_that_rules_hold() -> None:
     # one tuple 8 times, 4 of each illness: two groups of 4 with both illnesses lose nothing
     frame = pl.DataFrame({"age": [30] * 8 + [60] * 4, "illness": ["a"] * 4 + ["b"] * 4 + ["a", "b"] * 2})

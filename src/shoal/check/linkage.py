@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import maximum_flow
 from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.loss import Cells
 
-__all__ = ["Nodes", "edges_of", "nodes_of", "shared_codes", "unmatched"]
+__all__ = ["Index", "Nodes", "edges_of", "nodes_of", "shared_codes", "unmatched"]
 
 Integers = NDArray[np.int64]
 _MOST_FLOW = 2**31 - 1
@@ -93,7 +93,7 @@ def edges_of(
     `codes` has one line per distinct tuple and one axis per column; `cells` are the columns' cells per
     class, None for a column that is not judged.
     """
-    axes = [_Index(codes[:, a], sizes[a], cell) for a, cell in enumerate(cells) if cell is not None]
+    axes = [Index(codes[:, a], sizes[a], cell) for a, cell in enumerate(cells) if cell is not None]
     from_parts: list[NDArray[np.int32]] = []
     to_parts: list[NDArray[np.int32]] = []
     widths = np.diff(original.start)
@@ -119,7 +119,7 @@ def edges_of(
     return np.concatenate(from_parts), np.concatenate(to_parts)
 
 
-class _Index:
+class Index:
     """The distinct tuples by their code on one axis, and what each cell of the axis covers."""
 
     def __init__(self, codes: NDArray[np.int32], size: int, cells: Cells) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from shoal.check.diversity import numbers_of
 from shoal.check.judge import verdict_of
 from shoal.check.kanonymity import classes_of, records_of, too_small
+from shoal.check.rules import broken, rulings_of, unit_ruling
 from shoal.errors import DataError, PlanError
+from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.rule import Rule
 from shoal.model.verdict import Verdict
 
 __all__ = ["judge_any"]
@@ -21,17 +25,24 @@ def judge_any(
     sensitive: Sequence[str] = (),
     k: int | None = None,
     count: str | None = None,
+    rules: Sequence[str] = (),
+    unit: str | None = None,
+    hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
 ) -> Verdict:
-    """Judge a table by the columns named; without k nothing but an empty table speaks against it.
+    """Judge a table by the columns named; without k, rules and unit only an empty table is refused.
 
-    Empty text and null are one missing value. The loss is None: the cells of a stranger do not say what
-    they cover.
+    `unit` is a column of this table that says who a row belongs to: k then counts persons. Empty text
+    and null are one missing value. The loss is None: the cells of a stranger do not say what they cover.
     """
     if not quasi:
         raise PlanError("The check names no quasi-identifier. Name at least one column with -q or quasi.")
     if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
         raise PlanError(f"k = {k!r} is not a whole number of at least 1.")
-    named = [*quasi, *sensitive, *((count,) if count is not None else ())]
+    asked = tuple(Rule.parse(text) for text in rules)
+    sensitive = tuple(dict.fromkeys([*sensitive, *(rule.column for rule in asked)]))
+    if unit is not None and k is None:
+        raise PlanError("A unit says whom k counts. Give k too.")
+    named = [*quasi, *sensitive, *(name for name in (count, unit) if name is not None)]
     doubled = sorted({name for name in named if named.count(name) > 1})
     if doubled:
         raise PlanError(f"A column is named twice: {', '.join(doubled)}. Give each one role.")
@@ -45,6 +56,9 @@ def judge_any(
     reasons = too_small(classes, k) if k is not None else ()
     if classes.total == 0:
         reasons += ("The table holds no records.",)
+    rulings = rulings_of(table, classes, asked, _trees(table, asked, hierarchies or {}))
+    if unit is not None and k is not None:
+        rulings += (unit_ruling(table[unit], classes, k),)
     return verdict_of(
         table,
         classes,
@@ -53,5 +67,38 @@ def judge_any(
         withheld=0,
         losses=(),
         entropy=None,
-        reasons=reasons,
+        reasons=reasons + broken(rulings, classes),
+        rules=rulings,
     )
+
+
+def _trees(
+    table: pl.DataFrame, rules: Sequence[Rule], given: Mapping[str, Hierarchy | Builder]
+) -> dict[str, Hierarchy]:
+    """The tree of each rule by hierarchy; what a rule cannot measure is refused as in a plan."""
+    trees: dict[str, Hierarchy] = {}
+    for rule in rules:
+        series = table[rule.column].drop_nulls()
+        if rule.distance == "ordered" and not series.dtype.is_temporal() and numbers_of(series) is None:
+            raise DataError(
+                f"The rule {rule.text!r} needs an order, but column {rule.column!r} holds neither numbers "
+                "nor dates. Leave out the word ordered."
+            )
+        if rule.distance != "hierarchy":
+            continue
+        if rule.column not in given:
+            raise PlanError(
+                f"The rule {rule.text!r} needs a hierarchy of column {rule.column!r}. Give it one."
+            )
+        tree = given[rule.column]
+        values = series.cast(pl.String).unique()
+        if isinstance(tree, Builder):
+            tree = tree.build(values.to_list(), column=rule.column)
+        unknown = len(set(values.to_list()) - set(tree.leaves))
+        if unknown:
+            raise DataError(
+                f"Column {rule.column!r} has {unknown} different values that are not in its hierarchy. "
+                "Complete the hierarchy."
+            )
+        trees[rule.column] = tree
+    return trees

@@ -140,19 +140,24 @@ def check(
     sensitive: o.Sensitive = None,
     k: o.K = None,
     count: o.Count = None,
+    unit: o.Unit = None,
+    rule: o.Rule = None,
+    hierarchies: o.Hierarchies = None,
+    hierarchy: o.Hierarchy = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     as_json: o.Json = False,
 ) -> None:
-    """Judge any table, ours or not. Exit 3 below k.
+    """Judge any table, ours or not. Exit 3 below k, or where a rule fails.
 
     Counts classes and measures diversity, closeness and the risk of re-identification.
     """
     from shoal.cli.screen import print_json, show_verdict
-    from shoal.cli.words import names_of
+    from shoal.cli.words import names_of, trees_of
 
-    table = _read(context.params)
+    given = context.params
+    table = _read(given)
     columns = table.frame.columns
     verdict = shoal.check_table(
         table.frame,
@@ -160,6 +165,9 @@ def check(
         sensitive=names_of(sensitive or (), columns),
         k=k,
         count=count,
+        unit=unit,
+        rules=tuple(rule or ()),
+        hierarchies=trees_of(given, [shoal.Rule.parse(text).column for text in rule or ()]),
     )
     if as_json:
         print_json({"verdict": verdict, "has_passed": verdict.has_passed, "read": table.said})

@@ -133,6 +133,9 @@ def show_verdict(verdict: shoal.Verdict) -> None:
         console.print(f"[bold green]The table is {verdict.smallest_class}-anonymous{asked}.[/]")
     else:
         console.print(f"[bold red]NOT ANONYMOUS.[/] {escape(' '.join(verdict.reasons))}")
+    for ruling in verdict.rules:
+        word = "holds" if ruling.holds else f"fails in {ruling.failing:,} classes"
+        console.print(f"{escape(ruling.rule)}: {word}; the worst class measures {ruling.measured:.4g}.")
     console.print()
     if verdict.loss_percent is not None:
         console.print(f"Loss {verdict.loss_percent:.2f} %.")

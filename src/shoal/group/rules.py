@@ -67,7 +67,7 @@ SMALL = 5000
 """Up to so many pieces repairs go on to the end, and the better of two results is kept."""
 GROWN = 25_000
 """Records in a part that is grown by itself: each group looks at all pieces of its part."""
-ROUNDS = {"quick": 1, "normal": 3, "thorough": 16}
+ROUNDS = {"quick": 1, "normal": 2, "thorough": 16}
 """Rounds of trading, by effort."""
 ENOUGH = 0.002
 """A round that wins less than this share is the last."""

@@ -1,0 +1,192 @@
+"""Holds a release against the table it was made from: no row lost, invented or changed, k persons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.check import centres
+from shoal.check.claims import MEASURED, Claims, close, published_columns
+from shoal.check.kanonymity import Classes, classes_of, records_of
+from shoal.check.linkage import Index, edges_of, nodes_of, shared_codes, unmatched
+from shoal.check.loss import Cells, by_axis, published_names, read_column
+from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
+from shoal.check.rules import unit_ruling
+from shoal.model.certificate import Certificate
+from shoal.model.coded import Coded
+from shoal.model.verdict import Finding
+
+__all__ = ["verify_original"]
+
+
+def verify_original(
+    table: pl.DataFrame,
+    certificate: Certificate,
+    original: pl.DataFrame,
+    coded: Coded,
+    *,
+    source: Sequence[int] | None = None,
+) -> list[Finding]:
+    """Hold a release against the table it was made from: no row lost, invented or changed.
+
+    `source` is the original's row behind each published line, from a receipt; persons are counted by it.
+    """
+    claims = Claims.of(certificate)
+    rulers = {column.name: ruler_of(column, loss=claims.loss) for column in coded.columns}
+    findings = [
+        Finding(
+            "original records",
+            coded.total == certificate.records,
+            f"The certificate says {certificate.records}; the original has {coded.total}.",
+        )
+    ]
+    wanted = published_columns(claims, rulers)
+    if any(name not in table.columns for name in wanted):
+        return [*findings, Finding("rows", False, "The release lacks columns, so no row can be matched.")]
+    if claims.style == "centres":
+        return [*findings, *_centre_findings(table, claims, original, coded, rulers)]
+    if claims.unit is not None:
+        findings += _person_findings(table, certificate, claims, original, coded, rulers, source)
+    if claims.style not in MEASURED or None in rulers.values():
+        detail = "Not recomputable: the published cells do not say which values they cover."
+        return [*findings, Finding("rows", None, detail)]
+    return [*findings, *_row_findings(table, claims, original, coded, rulers)]
+
+
+def _centre_findings(
+    table: pl.DataFrame,
+    claims: Claims,
+    original: pl.DataFrame,
+    coded: Coded,
+    rulers: Mapping[str, Ruler | None],
+) -> Iterator[Finding]:
+    """Centres are rows, and no value is more often in the groups than in the original."""
+    classes = centres.lines_of(table)
+    records = coded.records if coded.records is not None else records_of(original, None)
+    yield centres.find_centres(table, classes, coded, [rulers[name] for name in claims.quasi])
+    for name in claims.others:
+        values, its, _ = centres.unfold(table[name], classes)
+        before = original.select(pl.col(name).cast(pl.String))
+        yield from _kept_findings(before, values.to_frame(), replace(claims, others=(name,)), records, its)
+    yield Finding("rows", None, "Not recomputable: a centre does not say which rows stand behind it.")
+
+
+def _person_findings(
+    table: pl.DataFrame,
+    certificate: Certificate,
+    claims: Claims,
+    original: pl.DataFrame,
+    coded: Coded,
+    rulers: Mapping[str, Ruler | None],
+    source: Sequence[int] | None,
+) -> Iterator[Finding]:
+    """How many different persons stand in each class, by the rows that the receipt names."""
+    claim = f"k of {claims.unit}"
+    assert claims.unit is not None, "asked only where the plan names a unit"
+    if source is None:
+        yield Finding(claim, None, "Not recomputable without the receipt: it says which row is which.")
+        return
+    row = np.array(source, dtype=np.int64)
+    fits = row.size == table.height and (row.size == 0 or 0 <= row.min() <= row.max() < original.height)
+    if not fits:
+        yield Finding(claim, False, "The receipt does not name a row of the original for every line.")
+        return
+    classes, cells, _ = _read(table, claims, rulers)
+    before, after = shared_codes(original, table, list(claims.others))
+    wrong = before[row] != after
+    sizes = [axis.size for column in coded.columns for axis in column.axes]
+    axes = [Index(coded.codes[:, at], sizes[at], cell) for at, cell in enumerate(cells) if cell is not None]
+    order = np.argsort(classes.label, kind="stable")
+    start = np.searchsorted(classes.label[order], np.arange(classes.sizes.size + 1))
+    for number in range(classes.sizes.size):
+        mine = order[start[number] : start[number + 1]]
+        for axis in axes:
+            wrong[mine] |= ~axis.fits(number, coded.row[row[mine]])
+    if claims.count is None:
+        wrong |= np.bincount(row, minlength=original.height)[row] > 1
+    if wrong.any():
+        detail = f"{int(wrong.sum())} of {row.size} lines do not fit the row that the receipt names."
+        yield Finding(claim, False, detail)
+        return
+    found = unit_ruling(original[claims.unit].gather(row), classes, claims.k)
+    said = {ruling.rule: ruling.measured for ruling in certificate.rules}.get(found.rule)
+    detail = f"The certificate says {said if said is None else f'{said:g}'}; the class with the fewest has "
+    detail += f"{found.measured:g} different."
+    yield Finding(claim, found.holds and said is not None and close(said, found.measured), detail)
+
+
+def _read(
+    table: pl.DataFrame, claims: Claims, rulers: Mapping[str, Ruler | None]
+) -> tuple[Classes, list[Cells | None], list[str]]:
+    """The classes, what their cells cover on each axis, and the columns whose cells do not say it."""
+    not_quasi = {*claims.others, claims.count}
+    quasi = [name for name in table.columns if name not in not_quasi]
+    classes = classes_of(table, quasi, records_of(table, claims.count))
+    faces = table[classes.row]
+    cells: list[Cells | None] = []
+    unjudged = []
+    for name in claims.quasi:
+        ruler = rulers[name]
+        blurred = ruler is not None and ruler.published in {RANGES, PLACES} and claims.cells == "middle"
+        if ruler is None or blurred or claims.style not in MEASURED:
+            cells += [None] * (len(ruler.sides) or 1) if ruler is not None else [None]
+            unjudged.append(name)
+        else:
+            read = read_column(faces, published_names(ruler, claims.cells), ruler, classes.sizes)
+            cells += by_axis(read, ruler)
+    return classes, cells, unjudged
+
+
+def _row_findings(
+    table: pl.DataFrame,
+    claims: Claims,
+    original: pl.DataFrame,
+    coded: Coded,
+    rulers: Mapping[str, Ruler | None],
+) -> Iterator[Finding]:
+    classes, cells, unjudged = _read(table, claims, rulers)
+    others = list(claims.others)
+    before, after = shared_codes(original, table, others)
+    records = coded.records if coded.records is not None else records_of(original, None)
+    given = nodes_of(coded.row.astype(np.int64), before, records, coded.distinct)
+    taken = nodes_of(classes.label, after, classes.records, classes.sizes.size)
+    sizes = [axis.size for column in coded.columns for axis in column.axes]
+    edges = edges_of(coded.codes, sizes, cells, classes, given, taken)
+    lacking = unmatched(given, taken, edges)
+    yield from _kept_findings(original, table, claims, records, classes)
+    if lacking is None:
+        yield Finding("rows", None, "Not recomputable: more than 2^31 records.")
+        return
+    aside = f" Middles were not compared: {', '.join(unjudged)}." if unjudged else ""
+    yield Finding(
+        "rows",
+        lacking == 0,
+        f"All {classes.total} published records fit rows of the original, none twice.{aside}"
+        if lacking == 0
+        else f"{lacking} of {classes.total} published records fit no row of the original that is left: "
+        f"their cells do not cover it, or another value was changed.{aside}",
+    )
+
+
+def _kept_findings(
+    original: pl.DataFrame,
+    table: pl.DataFrame,
+    claims: Claims,
+    records: NDArray[np.int64],
+    classes: Classes,
+) -> Iterator[Finding]:
+    """Per sensitive and kept column: no value more often than in the original."""
+    for name in claims.others:
+        before, after = shared_codes(original, table, [name])
+        size = int(max(before.max(initial=0), after.max(initial=0))) + 1
+        had = np.bincount(before, weights=records, minlength=size)
+        has = np.bincount(after, weights=classes.records, minlength=size)
+        surplus = int(np.maximum(has - had, 0.0).sum())
+        detail = f"Column {name!r} holds no value more often than the original does."
+        if surplus:
+            detail = f"Column {name!r} holds values {surplus} times more often than the original does."
+        yield Finding(f"values of {name}", surplus == 0, detail)
