@@ -184,8 +184,7 @@ def anonymize(
         table, lookups = at.to_ids(table, coded.columns)
         marks = {name: at.digest_of(lookup) for name, lookup in lookups.items()}
         certificate = replace(certificate, more={**certificate.more, "lookups": marks})
-    source = groups.source.tolist() if plan.unit is not None and groups.source is not None else None
-    receipt = Receipt.of(original, source=source)
+    receipt = Receipt.of(original)
     progress("done", 1.0)
     return Release(
         table=from_polars(table, native),

@@ -1,8 +1,8 @@
-"""Holds a release against the table it was made from: no row lost, invented or changed, k persons."""
+"""Holds a release against the table it was made from: no row lost, invented or changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check import centres
-from shoal.check.claims import MEASURED, Claims, close, published_columns
+from shoal.check.claims import MEASURED, Claims, published_columns
 from shoal.check.kanonymity import Classes, classes_of, records_of
-from shoal.check.linkage import Index, edges_of, nodes_of, shared_codes, unmatched
+from shoal.check.linkage import edges_of, nodes_of, shared_codes, unmatched
 from shoal.check.loss import Cells, by_axis, published_names, read_column
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
-from shoal.check.rules import unit_ruling
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.verdict import Finding
@@ -28,13 +27,8 @@ def verify_original(
     certificate: Certificate,
     original: pl.DataFrame,
     coded: Coded,
-    *,
-    source: Sequence[int] | None = None,
 ) -> list[Finding]:
-    """Hold a release against the table it was made from: no row lost, invented or changed.
-
-    `source` is the original's row behind each published line, from a receipt; persons are counted by it.
-    """
+    """Hold a release against the table it was made from: no row lost, invented or changed."""
     claims = Claims.of(certificate)
     rulers = {column.name: ruler_of(column, loss=claims.loss) for column in coded.columns}
     findings = [
@@ -49,8 +43,6 @@ def verify_original(
         return [*findings, Finding("rows", False, "The release lacks columns, so no row can be matched.")]
     if claims.style == "centres":
         return [*findings, *_centre_findings(table, claims, original, coded, rulers)]
-    if claims.unit is not None:
-        findings += _person_findings(table, certificate, claims, original, coded, rulers, source)
     if claims.style not in MEASURED or None in rulers.values():
         detail = "Not recomputable: the published cells do not say which values they cover."
         return [*findings, Finding("rows", None, detail)]
@@ -73,50 +65,6 @@ def _centre_findings(
         before = original.select(pl.col(name).cast(pl.String))
         yield from _kept_findings(before, values.to_frame(), replace(claims, others=(name,)), records, its)
     yield Finding("rows", None, "Not recomputable: a centre does not say which rows stand behind it.")
-
-
-def _person_findings(
-    table: pl.DataFrame,
-    certificate: Certificate,
-    claims: Claims,
-    original: pl.DataFrame,
-    coded: Coded,
-    rulers: Mapping[str, Ruler | None],
-    source: Sequence[int] | None,
-) -> Iterator[Finding]:
-    """How many different persons stand in each class, by the rows that the receipt names."""
-    claim = f"k of {claims.unit}"
-    assert claims.unit is not None, "asked only where the plan names a unit"
-    if source is None:
-        yield Finding(claim, None, "Not recomputable without the receipt: it says which row is which.")
-        return
-    row = np.array(source, dtype=np.int64)
-    fits = row.size == table.height and (row.size == 0 or 0 <= row.min() <= row.max() < original.height)
-    if not fits:
-        yield Finding(claim, False, "The receipt does not name a row of the original for every line.")
-        return
-    classes, cells, _ = _read(table, claims, rulers)
-    before, after = shared_codes(original, table, list(claims.others))
-    wrong = before[row] != after
-    sizes = [axis.size for column in coded.columns for axis in column.axes]
-    axes = [Index(coded.codes[:, at], sizes[at], cell) for at, cell in enumerate(cells) if cell is not None]
-    order = np.argsort(classes.label, kind="stable")
-    start = np.searchsorted(classes.label[order], np.arange(classes.sizes.size + 1))
-    for number in range(classes.sizes.size):
-        mine = order[start[number] : start[number + 1]]
-        for axis in axes:
-            wrong[mine] |= ~axis.fits(number, coded.row[row[mine]])
-    if claims.count is None:
-        wrong |= np.bincount(row, minlength=original.height)[row] > 1
-    if wrong.any():
-        detail = f"{int(wrong.sum())} of {row.size} lines do not fit the row that the receipt names."
-        yield Finding(claim, False, detail)
-        return
-    found = unit_ruling(original[claims.unit].gather(row), classes, claims.k)
-    said = {ruling.rule: ruling.measured for ruling in certificate.rules}.get(found.rule)
-    detail = f"The certificate says {said if said is None else f'{said:g}'}; the class with the fewest has "
-    detail += f"{found.measured:g} different."
-    yield Finding(claim, found.holds and said is not None and close(said, found.measured), detail)
 
 
 def _read(

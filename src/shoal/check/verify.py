@@ -56,9 +56,7 @@ def verify_release(
         return findings
     classes = classes_as_said(table, claims)
     findings += _class_findings(certificate, claims, classes)
-    findings += _rule_findings(
-        table, certificate, claims, classes, hierarchies or {}, with_original=coded is not None
-    )
+    findings += _rule_findings(table, certificate, claims, classes, hierarchies or {})
     findings += _loss_findings(table, certificate, claims, rulers, classes)
     findings += _value_findings(certificate, classes, table, claims)
     if claims.style == "centres":
@@ -135,10 +133,8 @@ def _rule_findings(
     claims: Claims,
     classes: Classes,
     trees: Mapping[str, Hierarchy],
-    *,
-    with_original: bool,
 ) -> Iterator[Finding]:
-    """Every rule of the plan, measured again; persons are counted with the original, if at all."""
+    """Every rule of the plan, measured again; persons cannot be."""
     said = {ruling.rule: ruling.measured for ruling in certificate.rules}
     for rule in claims.rules:
         claim = f"rule {rule.text}"
@@ -164,9 +160,9 @@ def _rule_findings(
             if not found.holds:
                 detail += f" The rule fails in {found.failing} of {classes.sizes.size} classes."
             yield Finding(claim, found.holds and same, detail)
-    if claims.unit is not None and not with_original:
+    if claims.unit is not None:
         detail = "Not recomputable from a release: the column that says who is who is never published."
-        yield Finding(f"k of {claims.unit}", None, f"{detail} Give the original and the receipt.")
+        yield Finding(f"k of {claims.unit}", None, detail)
 
 
 def _loss_findings(

@@ -74,10 +74,7 @@ def verify(
         coded = coded.plain
     findings += verify_release(table, certificate, digest=digest, hierarchies=whole, coded=coded)
     if coded is not None:
-        source = None
-        if receipt is not None and receipt.original == certificate.original:
-            source = receipt.source
-        findings += verify_original(table, certificate, original, coded, source=source)
+        findings += verify_original(table, certificate, original, coded)
         findings += _bound(certificate, coded, plan)
     return findings
 

@@ -1,8 +1,5 @@
 """What stays with the releaser: the salt behind the certificate's fingerprint of the original.
 
-Where k counts persons it also says which row of the original stands behind each published line: without
-that nobody could count them again.
-
 An unsalted hash of a small table would confirm guesses: whoever guesses the table right sees the same
 hash. The salt is random, so the fingerprint in the certificate says nothing to those without the receipt.
 """
@@ -13,7 +10,6 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,26 +25,18 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The salt, the original's salted fingerprint, and the release they belong to.
-
-    `source` is the original's row behind each published line, only where the plan names a unit.
-    """
+    """The salt, the original's salted fingerprint, and the release they belong to."""
 
     salt: str
     original: str
     release: str | None = None
     version: int = VERSION
-    source: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.source, str):  # as it stands in a file
-            object.__setattr__(self, "source", tuple(map(int, self.source.split())))
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, *, source: Iterable[int] | None = None) -> Receipt:
+    def of(cls, frame: pl.DataFrame) -> Receipt:
         """A receipt for `frame` with a new random salt."""
         salt = secrets.token_hex(32)
-        return cls(salt, fingerprint(frame, salt), source=None if source is None else tuple(source))
+        return cls(salt, fingerprint(frame, salt))
 
     def sealed(self, *, release: str) -> Receipt:
         """The same for a written release."""
@@ -56,15 +44,10 @@ class Receipt:
 
     def to_json(self, *, replaces: Receipt | None = None) -> str:
         """The receipt as text; `replaces` goes along while an older release is being replaced."""
-        plain = self._plain()
+        plain = asdict(self)
         if replaces is not None:
-            plain["replaces"] = replaces._plain()
+            plain["replaces"] = asdict(replaces)
         return json.dumps(plain, indent=2, sort_keys=True) + "\n"
-
-    def _plain(self) -> dict[str, object]:
-        # a row per line of the release, on one line of the file
-        source = None if self.source is None else " ".join(map(str, self.source))
-        return {**asdict(self), "source": source}
 
     @classmethod
     def of_json(cls, text: str, *, release: str | None = None) -> Receipt:
