@@ -89,7 +89,6 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
 
     Where the task says when to stop and the grouping has a proof, it ends once that ratio is reached.
     """
-    warm.wait()
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
     most = steps_of(task.effort, k=task.k, groups=grouping.groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels import warm
 from shoal.kernels.near import list_near
 from shoal.kernels.rebuild import rebuild
 from shoal.kernels.ruler import make_ruler
@@ -43,5 +44,6 @@ def improve_region(
     state = load_state(own, ruler, near, k, row, group, count, quota, full)
     won = sweep(ruler, state, k) if with_sweep else 0.0
     if tries > 0:
+        warm.wait()
         won += rebuild(ruler, state, k, tries, seed)
     return *read_state(state), won

@@ -1,4 +1,4 @@
-"""The first run ever: the kernels of improvement are compiled beside those that are needed before them.
+"""The first run ever: kernels needed late are compiled beside those that are needed first.
 
 Compiling takes a core for some seconds, once per machine. A second Python does half of it meanwhile and
 leaves it in Numba's cache. It sees no data: only a table of four numbers made up here.
@@ -11,18 +11,25 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Lock
 from types import SimpleNamespace
 
 import numpy as np
 
 from shoal.kernels import rebuild
-from shoal.kernels.region import improve_region
+from shoal.kernels.cube import Cube, lay_out
+from shoal.kernels.growth import cell_floors, grow_shares
+from shoal.kernels.near import list_near
+from shoal.kernels.queue import sweep_rows
+from shoal.kernels.ruler import make_ruler
 from shoal.kernels.spans import LINE
+from shoal.kernels.state import load_state
 
 __all__ = ["begin", "wait"]
 
 _helpers: list[subprocess.Popen[bytes]] = []
 """The second Python while it runs, at most one."""
+_waiting = Lock()
 
 
 def begin() -> None:
@@ -45,10 +52,10 @@ def begin() -> None:
 
 def wait() -> None:
     """Wait until the second Python is done; whether it succeeded or not, the kernels can be called."""
-    while _helpers:
-        helper = _helpers.pop()
-        helper.wait()
-        atexit.unregister(helper.kill)
+    with _waiting:  # regions are improved on threads, and each of them comes by
+        while _helpers:
+            _helpers[0].wait()
+            atexit.unregister(_helpers.pop().kill)
 
 
 def _is_cold() -> bool:
@@ -68,11 +75,16 @@ def _compile() -> None:
         data=np.arange(4) / 3,
         most=np.ones(1),
     )
-    codes = np.arange(4, dtype=np.int32)[:, None]
+    own, ruler = make_ruler(metric, np.arange(4, dtype=np.int32)[:, None])
+    near = list_near(own, ruler, 2, np.zeros((1, 1), dtype=np.int64))
     group = np.array([0, 1, 0, 1], dtype=np.int32)
-    count = np.ones(4, dtype=np.int64)
-    orders = np.zeros((1, 1), dtype=np.int64)
-    improve_region(codes, metric, np.arange(4), group, count, 2, 0, 1.0, True, 1, orders, 0)
+    state = load_state(own, ruler, near, 2, np.arange(4), group, np.ones(4, dtype=np.int64), 0, 1.0)
+    rebuild.rebuild(ruler, state, 2, 1, 0)
+    swept = sweep_rows(own, np.ones(4, dtype=np.int64), metric, lay_out(0, [], []))
+    everything = np.arange(4, dtype=np.int32)
+    cube = Cube(everything, np.array([0, 4]), np.zeros(1), np.zeros(1, dtype=np.int64), True)
+    floor, _ = cell_floors(swept, cube, 2, 1.0)
+    grow_shares(swept, cube, 2, np.array([0.0, 0.5, 1.0]), floor, 3.0)
 
 
 if __name__ == "__main__":
