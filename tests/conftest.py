@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Numba compiles on the first call, which no deadline survives
-settings.register_profile("shoal", deadline=None)
-settings.load_profile("shoal")
+# Numba compiles on the first call, which no deadline survives; and
+# the same cases in every run: what passed here passes there; HYPOTHESIS_PROFILE=search looks for new ones
+settings.register_profile("shoal", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "shoal"))
 
 
 @pytest.fixture(scope="session")

@@ -322,3 +322,10 @@ def test_types_that_cannot_be_published_are_refused(cells):
     assert "Convert it first" in refusal(cells, style="suppress")
     for kind in ("number", "date"):
         assert "onvert it first" in refusal(cells, kinds={"x": kind})
+
+
+def test_numbers_closer_than_one_over_them_can_say_are_told_apart() -> None:
+    frame = pl.DataFrame({"x": [0.0, 2.2e-311, 1.1e-311]})
+    coded = encode(frame, Plan(k=2, quasi=("x",), kinds={"x": "number"}))
+    (axis,) = coded.columns[0].axes
+    assert axis.position == pytest.approx([0.0, 0.5, 1.0])

@@ -39,15 +39,17 @@ def encode_number(
 
 def line_axis(values: NDArray[np.float64], extent: float, *, has_missing: bool, share: float = 1.0) -> Axis:
     """An axis over sorted `values`; 0 everywhere where the extent is 0."""
-    scale = share / extent if extent > 0 else 0.0
     size = values.size + has_missing
+    position = np.zeros(values.size)
+    if extent > 0:  # divided first: 1 / extent may be more than a float holds
+        position = (values - values[0]) / extent * share
     return Axis(
         form=LINE,
         size=size,
         missing=values.size if has_missing else -1,
         # a column that is constant but for missing cells still tells missing from present
         share=share if size > 1 else 0.0,
-        position=(values - values[0]) * scale if values.size else np.zeros(0),
+        position=position,
     )
 
 
