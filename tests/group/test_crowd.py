@@ -119,3 +119,15 @@ def test_a_row_dearer_in_than_out_is_withheld_within_the_quota() -> None:
         found = insert_left(coded.codes, count, coded.metric, label, 2, quota, coded.weight)
         assert found == held
         assert (label[1] == -1) == (held == 1)
+
+
+def test_many_rows_left_over_beside_few_that_stand_find_room() -> None:
+    frame = pl.DataFrame({"age": [0] * 300 + list(range(1, 201))})
+    coded = encode(frame, Plan(k=250, quasi=("age",)))
+    label = np.full(coded.distinct, -1, dtype=np.int32)
+    label[0] = 0
+    quota = 120
+    held = insert_left(coded.codes, coded.count, coded.metric, label, 250, quota, coded.weight / 1000)
+    assert held == quota  # out is cheaper for all of them, and the quota ends it
+    assert (label < 0).sum() == quota
+    assert set(label.tolist()) == {0, -1}

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.compiled import entry
 from shoal.kernels.ruler import make_ruler
-from shoal.kernels.state import best_group, join, load_state, new_piece
+from shoal.kernels.state import PIECES, best_group, join, load_state, new_piece
 
 __all__ = ["insert_left"]
 
@@ -32,7 +32,10 @@ def insert_left(
         return 0
     own, ruler = make_ruler(metric, codes)
     near = np.zeros((0, 1), dtype=np.int64)
-    state = load_state(own, ruler, near, k, placed, label[placed], count[placed], quota, full)
+    state = load_state(
+        own, ruler, near, k, placed, label[placed], count[placed], quota, full, more=left.size
+    )
+    assert state.stock[PIECES] >= left.size, "every row that is left has a piece waiting"
     into = np.empty(left.size, dtype=np.int64)
     _insert(ruler, state, left, count[left], into)
     names = np.append(np.unique(label[placed]), -1)  # the groups of a state lie in this order

@@ -109,15 +109,16 @@ def load_state(
     count: NDArray[np.int64],
     quota: int,
     full: float,
+    more: int = 0,
 ) -> State:
     """A state of the pieces given; group -1 is withheld, other groups have any numbers.
 
-    There is room for as many groups as the records allow, and for some pieces to be split.
+    There is room for as many groups as the records allow, for some pieces to be split, and for `more`.
     """
     names, home = np.unique(group[group >= 0], return_inverse=True)
     groups = names.size
     places = max(groups, min(int(count.sum()) // k, groups + groups // 2 + 8))
-    state = empty_state(codes, ruler, near, row.size + row.size // 2 + 32, places, full)
+    state = empty_state(codes, ruler, near, row.size + row.size // 2 + 32 + more, places, full)
     state.stock[QUOTA] = quota
     into = np.full(row.size, places, dtype=np.int64)
     into[group >= 0] = home
