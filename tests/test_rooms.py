@@ -22,8 +22,8 @@ MAY_IMPORT = {
     "bound": {"bound", "kernels", *VALUES},
     "recode": {"recode", "kernels", *VALUES},
     "engines": {"engines", *STAGES, *VALUES},
-    "run": {"engines", "read", "publish", *VALUES},
-    "__init__": {"run", "read", "publish", *VALUES},
+    "run": {"run", "engines", "read", *VALUES},
+    "__init__": {"run", "read", *VALUES},
     "cli": {"cli"},
     "web": {"web"},
 }

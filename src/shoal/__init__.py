@@ -30,21 +30,14 @@ if TYPE_CHECKING:
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
-    from shoal.run import (
-        Release,
-        anonymize,
-        attack,
-        cellular,
-        check_map,
-        check_plot,
-        check_table,
-        check_target,
-        compare,
-        draw,
-        methods,
-        risk,
-        verify,
-    )
+    from shoal.run.anonymize import anonymize
+    from shoal.run.cellular import cellular
+    from shoal.run.check import check_table
+    from shoal.run.compare import compare, draw, methods
+    from shoal.run.outsider import attack, risk
+    from shoal.run.release import Release
+    from shoal.run.targets import check_map, check_plot, check_target
+    from shoal.run.verify import verify
 
 _HOMES = {
     "Cells": "model.cells",
@@ -62,26 +55,26 @@ _HOMES = {
     "NotAnonymous": "errors",
     "Plan": "model.plan",
     "PlanError": "errors",
-    "Release": "run",
+    "Release": "run.release",
     "Rule": "model.rule",
     "ShoalError": "errors",
     "TableRead": "read.table",
     "TooFewRows": "errors",
     "Verdict": "model.verdict",
-    "anonymize": "run",
-    "attack": "run",
+    "anonymize": "run.anonymize",
+    "attack": "run.outsider",
     "bins": "model.hierarchy",
-    "cellular": "run",
+    "cellular": "run.cellular",
     "calendar": "model.hierarchy",
-    "check_map": "run",
-    "check_plot": "run",
-    "check_table": "run",
-    "check_target": "run",
-    "compare": "run",
-    "draw": "run",
+    "check_map": "run.targets",
+    "check_plot": "run.targets",
+    "check_table": "run.check",
+    "check_target": "run.targets",
+    "compare": "run.compare",
+    "draw": "run.compare",
     "flat": "model.hierarchy",
     "guess_plan": "read.guess",
-    "methods": "run",
+    "methods": "run.compare",
     "parse_builder": "read.hierarchy",
     "prefixes": "model.hierarchy",
     "read_graph": "read.graph",
@@ -89,8 +82,8 @@ _HOMES = {
     "read_hierarchy": "read.hierarchy",
     "read_plan": "read.plan",
     "read_table": "read.table",
-    "risk": "run",
-    "verify": "run",
+    "risk": "run.outsider",
+    "verify": "run.verify",
 }
 
 __all__ = [

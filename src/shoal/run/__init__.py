@@ -1,0 +1,1 @@
+"""The verbs in order, one file for each thing a user asks for."""

@@ -1,0 +1,72 @@
+"""What an outsider learns: risks of a table as it is, and the linkage trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shoal import engines
+from shoal.model.exposure import Exposure, Linkage
+from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.run.frames import to_polars
+
+__all__ = ["attack", "risk"]
+
+
+def risk(
+    frame: Any,
+    *,
+    quasi: Sequence[str],
+    sampling: float | None = None,
+    threshold: float = 0.2,
+    count: str | None = None,
+) -> Exposure:
+    """The risks of publishing a table as it is, by its quasi-identifiers.
+
+    `sampling` is the share of the population that the table holds; a record is at high risk where it is
+    found with a chance above `threshold`.
+    """
+    quasi = (quasi,) if isinstance(quasi, str) else tuple(quasi)
+    found: Exposure = engines.load("local").expose(
+        to_polars(frame)[1], quasi=quasi, sampling=sampling, threshold=threshold, count=count
+    )
+    return found
+
+
+def attack(
+    release: Any,
+    register: Any,
+    *,
+    match: Mapping[str, str],
+    sensitive: Sequence[str] = (),
+    hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
+    count: str | None = None,
+    k: int = 5,
+    nearest: bool = False,
+) -> Linkage:
+    """A linkage trial: what an outsider who holds a register finds in a release.
+
+    `match` says which column of the release is which of the register. Columns published as nodes of a
+    hierarchy need it. `nearest` gives persons whom no record covers the nearest ones as candidates.
+    """
+    _, published = to_polars(release)
+    _, known = to_polars(register)
+    trees = {}
+    for name, tree in (hierarchies or {}).items():
+        if isinstance(tree, Builder):
+            if match.get(name) not in known.columns:
+                continue
+            values = {str(cell).strip() for cell in known[match[name]].unique().drop_nulls().to_list()}
+            tree = tree.build(values - {""}, column=name)  # noqa: PLW2901
+        trees[name] = tree
+    found: Linkage = engines.load("local").link(
+        published,
+        known,
+        match=match,
+        sensitive=(sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        hierarchies=trees,
+        count=count,
+        fewer_than=k,
+        nearest=nearest,
+    )
+    return found
