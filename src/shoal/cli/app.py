@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,20 +22,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from importlib.metadata import version
-
-        print(version("shoal"))
-        raise typer.Exit
-
-
 @app.callback()
-def _start(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
+def _start(_: o.Version = False) -> None:
     """Make tables of people safe to publish, and prove how close to the best possible that came."""
 
 
@@ -85,7 +72,8 @@ def anonymize(
     Nothing is written unless an independent check passes. Columns without a role are left out and named. A column whose name holds a comma gets an option of its own: -q age -q "last, first".
     """  # noqa: E501  (help keeps the line breaks of a docstring)
     from shoal.cli.progress import shown
-    from shoal.cli.words import files_named, plan_words
+    from shoal.cli.screen import print_json, release_facts, show_release
+    from shoal.cli.words import files_named, plan_words, table_of
 
     given = context.params
     inputs = files_named(given)
@@ -93,30 +81,16 @@ def anonymize(
     if map_to is not None:
         shoal.check_map(map_to, inputs=[*inputs, output])
     with shown() as progress:
-        table = _read(given)
+        table = table_of(given)
         words = plan_words(given, table.frame.columns)
         release = shoal.anonymize(table.frame, progress=progress, **words)
         if map_to is not None:
             release.draw_map(map_to)
         files = release.write(output, delimiter=table.delimiter or ",", inputs=inputs)
     if as_json:
-        from shoal.cli.screen import print_json
-
-        print_json(
-            {
-                "certificate": release.certificate,
-                "verdict": release.verdict,
-                "files": files,
-                "left_out": release.left_out,
-                "guessed": release.guessed,
-                "repeats": release.repeats,
-                "read": table.said,
-            }
-        )
-        return
-    from shoal.cli.screen import show_release
-
-    show_release(release, files, table.said)
+        print_json(release_facts(release, files, table.said))
+    else:
+        show_release(release, files, table.said)
 
 
 @app.command(epilog="Example: shoal plan patients.csv > plan.yaml")
@@ -128,7 +102,9 @@ def plan(
     decimal: o.Decimal = None,
 ) -> None:
     """Print a plan with guessed roles and kinds, to be edited."""
-    table = _read(context.params)
+    from shoal.cli.words import table_of
+
+    table = table_of(context.params)
     print(shoal.guess_plan(table.frame, path=file), end="")
 
 
@@ -154,10 +130,10 @@ def check(
     Counts classes and measures diversity, closeness and the risk of re-identification.
     """
     from shoal.cli.screen import print_json, show_verdict
-    from shoal.cli.words import names_of, trees_of
+    from shoal.cli.words import names_of, table_of, trees_of
 
     given = context.params
-    table = _read(given)
+    table = table_of(given)
     columns = table.frame.columns
     verdict = shoal.check_table(
         table.frame,
@@ -195,9 +171,9 @@ def risk(
     Prosecutor, journalist and marketer risk, who stands alone, and which columns single out most.
     """
     from shoal.cli.screen import print_json, show_exposure
-    from shoal.cli.words import names_of
+    from shoal.cli.words import names_of, table_of
 
-    table = _read(context.params)
+    table = table_of(context.params)
     found = shoal.risk(
         table.frame,
         quasi=names_of(quasi or (), table.frame.columns),
@@ -235,11 +211,11 @@ def attack(
     What an outsider who holds an identified register can pin down. Prints counts, never a value.
     """
     from shoal.cli.screen import print_json, show_linkage
-    from shoal.cli.words import matches_of, names_of, trees_of
+    from shoal.cli.words import matches_of, names_of, table_of, trees_of
 
     given = context.params
-    table = _read({**given, "file": release}).frame
-    register = _read({**given, "file": known}).frame
+    table = table_of({**given, "file": release}).frame
+    register = table_of({**given, "file": known}).frame
     pairs = matches_of(match, table.columns)
     found = shoal.attack(
         table,
@@ -277,9 +253,9 @@ def verify(
     From the release alone, or with --original also from the table it was made of.
     """
     from shoal.cli.screen import print_json, show_findings
-    from shoal.cli.words import graphs_of, sign_of, trees_for
+    from shoal.cli.words import graphs_of, sign_of, table_of, trees_for
 
-    before = None if original is None else _read({**context.params, "file": original}).frame
+    before = None if original is None else table_of({**context.params, "file": original}).frame
     findings = shoal.verify(
         release,
         certificate,
@@ -339,13 +315,13 @@ def compare(
     """Compare methods: loss, ratio and time, with a plot."""
     from shoal.cli.progress import shown
     from shoal.cli.screen import print_json, show_comparison
-    from shoal.cli.words import files_named, names_of, numbers_of, plan_words
+    from shoal.cli.words import files_named, names_of, numbers_of, plan_words, table_of
 
     ks = None if k is None else numbers_of(k, option="-k")
     given = {**context.params, "k": None if ks is None else min(ks)}
     shoal.check_plot(output, inputs=files_named(given))
     with shown() as progress:
-        table = _read(given)
+        table = table_of(given)
         words = plan_words(given, table.frame.columns)
         found = shoal.compare(
             table.frame, methods=names_of(methods or ("all",)), ks=ks, progress=progress, **words
@@ -360,45 +336,10 @@ def compare(
 @app.command(epilog="Example: shoal methods --json")
 def methods(as_json: o.Json = False) -> None:
     """List the methods with objective, guarantee, cost and paper."""
-    from shoal.cli.screen import print_json, show_methods
+    from shoal.cli.screen import method_facts, print_json, show_methods
 
     found = shoal.methods()
-    if not as_json:
+    if as_json:
+        print_json({name: method_facts(its) for name, its in found.items()})
+    else:
         show_methods(found)
-        return
-    words = (
-        "title",
-        "objective",
-        "guarantee",
-        "time",
-        "paper",
-        "takes",
-        "most_columns",
-        "only_k",
-        "styles",
-    )
-    print_json(
-        {
-            name: {
-                **{word: getattr(facts, word) for word in words},
-                "options": {
-                    option: {"default": its.default, "meaning": its.meaning}
-                    for option, its in facts.options.items()
-                },
-            }
-            for name, facts in found.items()
-        }
-    )
-
-
-def _read(given: dict[str, Any]) -> shoal.TableRead:
-    from shoal.cli.words import sign_of
-
-    if given.get("threads"):  # Polars looks once, on its first use
-        os.environ.setdefault("POLARS_MAX_THREADS", str(given["threads"]))
-    return shoal.read_table(
-        given["file"],
-        delimiter=sign_of(given.get("delimiter")),
-        encoding=given.get("encoding"),
-        decimal=given.get("decimal"),
-    )

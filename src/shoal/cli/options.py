@@ -9,6 +9,19 @@ import typer
 
 ROLES, TABLE, METHOD, RESULT = "Roles", "Table", "Method", "Result"
 
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(version("shoal"))
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+]
+
 File = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow or Excel.", show_default=False)]
 K = Annotated[int | None, typer.Option("-k", help="Every class holds at least k rows.", show_default=False)]
 Ks = Annotated[

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import shoal
 
 __all__ = [
+    "method_facts",
     "print_json",
+    "release_facts",
     "show_comparison",
     "show_exposure",
     "show_findings",
@@ -47,6 +49,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def release_facts(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> dict[str, Any]:
+    """What `shoal anonymize --json` says."""
+    return {
+        "certificate": release.certificate,
+        "verdict": release.verdict,
+        "files": files,
+        "left_out": release.left_out,
+        "guessed": release.guessed,
+        "repeats": release.repeats,
+        "read": said,
+    }
 
 
 def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> None:
@@ -80,9 +95,16 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
         console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)
 
 
+def _table(*heads: str, figures: int) -> Table:
+    """A table without lines: a column of names, then `figures` columns of numbers, then the rest."""
+    table = Table(*heads, box=None, header_style="dim", pad_edge=False)
+    for column in table.columns[1 : 1 + figures]:
+        column.justify = "right"
+    return table
+
+
 def _losses(console: Console, columns: Iterable[Any]) -> None:
-    table = Table("column", "loss", "", box=None, header_style="dim", pad_edge=False)
-    table.columns[1].justify = "right"
+    table = _table("column", "loss", "", figures=1)
     for column in columns:
         if column.loss is None:
             table.add_row(escape(column.name), "unknown", "")
@@ -142,8 +164,7 @@ def show_verdict(verdict: shoal.Verdict) -> None:
         _losses(console, verdict.columns)
         console.print()
     risk = verdict.risk
-    table = Table("re-identification", "", box=None, header_style="dim", pad_edge=False)
-    table.columns[1].justify = "right"
+    table = _table("re-identification", "", figures=1)
     table.add_row(
         "highest risk, attacker knows the person is in the table", f"{risk.prosecutor_highest:.2%}"
     )
@@ -162,8 +183,7 @@ def show_exposure(found: shoal.Exposure) -> None:
     console = Console(highlight=False)
     console.print(f"[bold {'red' if found.is_high else 'green'}]{escape(found.in_words())}[/]")
     console.print()
-    table = Table("risk", "", box=None, header_style="dim", pad_edge=False)
-    table.columns[1].justify = "right"
+    table = _table("risk", "", figures=1)
     table.add_row("records", f"{found.records:,}")
     table.add_row("classes", f"{found.classes:,}")
     table.add_row("records alone in their class", f"{found.uniques:,}")
@@ -183,8 +203,7 @@ def show_exposure(found: shoal.Exposure) -> None:
     ):
         if items:
             console.print()
-            its = Table(title, "alone", "at high risk", box=None, header_style="dim", pad_edge=False)
-            its.columns[1].justify = its.columns[2].justify = "right"
+            its = _table(title, "alone", "at high risk", figures=2)
             for one in items:
                 its.add_row(escape(" + ".join(one.columns)), f"{one.uniques:,}", f"{one.at_risk:,}")
             console.print(Padding(its, (0, 2)))
@@ -210,18 +229,8 @@ def show_linkage(found: shoal.Linkage) -> None:
 
 
 def _sensitive(console: Console, columns: Iterable[Any]) -> None:
-    heads = (
-        "sensitive, worst class",
-        "distinct",
-        "effective",
-        "(c,2), c",
-        "top share",
-        "t equal",
-        "t ordered",
-    )
-    table = Table(*heads, box=None, header_style="dim", pad_edge=False)
-    for place in range(1, len(heads)):
-        table.columns[place].justify = "right"
+    measures = ("distinct", "effective", "(c,2), c", "top share", "t equal", "t ordered")
+    table = _table("sensitive, worst class", *measures, figures=len(measures))
     for column in columns:
         ordered = column.closeness_ordered
         table.add_row(
@@ -257,12 +266,9 @@ def show_findings(findings: Sequence[Any]) -> None:
 def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
     """Loss, ratio and time, one line per method and k."""
     console = Console(highlight=False)
-    heads = ("method", "k", "loss", "ratio", "classes", "seconds", "")
-    table = Table(*heads, box=None, header_style="dim", pad_edge=False)
-    for place in range(1, 6):
-        table.columns[place].justify = "right"
-    for place in range(6):
-        table.columns[place].no_wrap = True
+    table = _table("method", "k", "loss", "ratio", "classes", "seconds", "", figures=5)
+    for column in table.columns[:-1]:
+        column.no_wrap = True
     before = note = None
     for trial in comparison.trials:
         if trial.note and trial.seconds is None:  # it could not run: say so once for all k
@@ -283,6 +289,26 @@ def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
         before = trial.method
     console.print(table)
     console.print(f"\nplot  {escape(str(plot))}", soft_wrap=True)
+
+
+def method_facts(facts: shoal.Facts) -> dict[str, Any]:
+    """What `shoal methods --json` says of a method."""
+    words = (
+        "title",
+        "objective",
+        "guarantee",
+        "time",
+        "paper",
+        "takes",
+        "most_columns",
+        "only_k",
+        "styles",
+    )
+    options = facts.options.items()
+    return {
+        **{word: getattr(facts, word) for word in words},
+        "options": {name: {"default": its.default, "meaning": its.meaning} for name, its in options},
+    }
 
 
 def show_methods(methods: Mapping[str, shoal.Facts]) -> None:

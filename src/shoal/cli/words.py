@@ -1,7 +1,8 @@
-"""From what was typed to a plan's words."""
+"""From what was typed to a table and a plan's words."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ __all__ = [
     "numbers_of",
     "plan_words",
     "sign_of",
+    "table_of",
     "trees_for",
     "trees_of",
 ]
@@ -98,6 +100,18 @@ def pairs_of(texts: Sequence[str] | None, columns: Sequence[str], *, option: str
             raise shoal.PlanError(f"{option} is given twice for {name!r}. Give it once.")
         pairs[name] = text[cut + 1 :].strip()
     return pairs
+
+
+def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
+    """The table that was named, read as was said."""
+    if given.get("threads"):  # Polars looks once, on its first use
+        os.environ.setdefault("POLARS_MAX_THREADS", str(given["threads"]))
+    return shoal.read_table(
+        given["file"],
+        delimiter=sign_of(given.get("delimiter")),
+        encoding=given.get("encoding"),
+        decimal=given.get("decimal"),
+    )
 
 
 def files_named(given: Mapping[str, Any]) -> list[Path]:
