@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -138,6 +139,24 @@ def test_moments_are_microseconds_whatever_they_came_as():
         (pl.Series([datetime(2020, 1, 1, 10, 30), datetime(2020, 1, 1)]).dt.cast_time_unit("ms"), "date"),
     ):
         assert only(cells, kinds={"x": kind})[0].numbers[0].tolist() == expected
+
+
+def test_moments_in_a_time_zone_are_what_its_clocks_showed():
+    moments = [datetime(2020, 1, 1, 0, 30), datetime(2020, 7, 1, 0, 30)]
+    zoned = pl.Series(moments).dt.replace_time_zone("Europe/Berlin")
+    assert only(zoned)[0].numbers[0].tolist() == only(moments)[0].numbers[0].tolist()
+
+
+def test_short_floats_keep_their_digits():
+    column, _ = only(pl.Series([0.1, 0.2, None, float("nan")], dtype=pl.Float32))
+    assert column.numbers[0].tolist() == [0.1, 0.2]
+
+
+def test_decimals_are_numbers_and_whole_where_they_have_no_places():
+    column, codes = only(pl.Series([Decimal("10.10"), Decimal("9.90"), None]))
+    assert (column.kind, column.form, column.numbers[0].tolist()) == ("number", "float", [9.9, 10.1])
+    assert codes == [1, 0, 2]
+    assert only(pl.Series([Decimal(10), Decimal(9)]))[0].form == "integer"
 
 
 def test_labels_are_coded_by_name_and_measured_by_step():
@@ -290,6 +309,8 @@ def test_tables_that_do_not_fit_the_plan_are_refused():
     assert "Boolean" in refusal([True, False], kinds={"x": "number"})
     assert "2^53" in refusal([2**53 + 1, 1])
     assert "2^53" in refusal([str(2**53 + 1), "1"])
+    assert "2^53" in refusal([f"{2**53 + 1}.5", "1"])
+    assert "2^53" in refusal(pl.Series([Decimal(10**30), Decimal(1)]))
     assert "1 of 3 values do not read as YYYY-MM-DD" in refusal(
         ["2020-01-01", CANARY, "2020-01-03"], kinds={"x": "date"}
     )
@@ -299,6 +320,16 @@ def test_tables_that_do_not_fit_the_plan_are_refused():
     assert "2 of 4 cells" in refusal(["a", CANARY, CANARY, None], hierarchies={"x": TREE})
     assert "1 distinct values" in refusal(["5", CANARY], hierarchies={"x": bins(5)})
     assert "1 of 2" in refusal(["5", CANARY], kinds={"x": "number"}, style="suppress")
+
+
+def test_large_numbers_that_are_floats_by_nature_are_measured():
+    for cells in (["1e300", "1"], [1e300, 1.0]):
+        assert only(cells)[0].numbers[0].tolist() == [1.0, 1e300]
+
+
+def test_numbers_too_far_apart_for_a_float_are_refused():
+    assert "too far apart" in refusal([-1.7e308, 1.7e308])
+    assert "too far apart" in refusal(["-1.7e308", "1.7e308"])
 
 
 @pytest.mark.parametrize("form", ["%Q", "%", "%d.%m", "x"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -23,7 +25,12 @@ def encode_number(
     numbers, form = to_numbers(series, kind)
     values, codes = rank(numbers)
     has_missing = numbers.null_count() > 0
-    extent = float(values[-1] - values[0]) if values.size else 0.0
+    extent = float(values[-1]) - float(values[0]) if values.size else 0.0
+    if not math.isfinite(extent):
+        raise DataError(
+            f"Column {series.name!r} has numbers too far apart to be measured: their range is more than a "
+            "floating-point number holds. Declare it a label, or clean those rows first."
+        )
     column = Column(
         name=series.name,
         kind=kind.name,
@@ -66,34 +73,37 @@ def rank(numbers: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
 def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     """Floats behind a number or date column, and how to print them: integer, float, date, datetime.
 
-    Dates are days since 1970, moments microseconds; both are exact in a float for any real calendar.
+    Dates are days since 1970, moments microseconds; both are exact in a float for any real calendar. A
+    moment in a time zone is what the clocks there showed.
     """
     if kind.name == "date":
         return _dates(series, kind)
     if series.dtype == pl.Boolean or not (series.dtype == pl.String or series.dtype.is_numeric()):
         raise DataError(
-            f"Column {series.name!r} is declared a number, but its type is "
+            f"Column {series.name!r} is read as a number, but its type is "
             f"{series.dtype.base_type().__name__}. Declare it a label, or convert it first."
         )
     text = series.str.strip_chars() if series.dtype == pl.String else series
+    if series.dtype == pl.Float32:
+        text = series.cast(pl.String)  # 0.1 stays 0.1, whatever its nearest longer float is
     numbers = text.cast(pl.Float64, strict=False)
     bad = numbers.null_count() - series.null_count()
     bad += int((~numbers.is_finite()).fill_null(False).sum())
     if bad:
         raise DataError(
-            f"Column {series.name!r} is declared a number, but {bad} of {len(series)} values are not "
+            f"Column {series.name!r} is read as a number, but {bad} of {len(series)} values are not "
             "numbers. Declare it a label, name its missing marks, or clean those rows first."
         )
-    if series.dtype.is_integer():
-        whole = True
-    elif series.dtype == pl.String:
+    written_out = numbers.is_not_null()  # digit by digit, so that no digit may be lost
+    if series.dtype == pl.String:
         whole = bool(text.str.contains(r"^[+-]?\d+$").fill_null(True).all())
+        written_out = text.str.contains(r"^[+-]?\d+\.?\d*$")
     else:
-        whole = False
-    if whole and int((numbers.abs() >= EXACT).fill_null(False).sum()):
+        whole = series.dtype.is_integer() or (series.dtype.is_decimal() and series.dtype.scale == 0)
+    if not series.dtype.is_float() and int((written_out & (numbers.abs() >= EXACT)).sum()):
         raise DataError(
-            f"Column {series.name!r} has whole numbers of 2^53 and more, which cannot be measured "
-            "exactly. Declare it a label."
+            f"Column {series.name!r} has numbers of 2^53 and more, which cannot be measured exactly. "
+            "Declare it a label."
         )
     return numbers, "integer" if whole else "float"
 
@@ -104,10 +114,10 @@ def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     if series.dtype == pl.Date:
         return series.cast(pl.Int32).cast(pl.Float64), "date"
     if isinstance(series.dtype, pl.Datetime):
-        naive = series.dt.convert_time_zone("UTC") if series.dtype.time_zone else series
+        naive = series.dt.replace_time_zone(None)  # what its clocks showed
         return naive.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64), "datetime"
     raise DataError(
-        f"Column {series.name!r} is declared a date, but its type is {series.dtype.base_type().__name__}. "
+        f"Column {series.name!r} is read as a date, but its type is {series.dtype.base_type().__name__}. "
         "Declare it a number or a label, or convert it first."
     )
 
@@ -133,7 +143,7 @@ def _parse_dates(series: pl.Series, kind: Kind) -> pl.Series:
     bad = parsed.null_count() - series.null_count()
     if bad:
         raise DataError(
-            f"Column {series.name!r} is declared a date, but {bad} of {len(series)} values do not read "
+            f"Column {series.name!r} is read as a date, but {bad} of {len(series)} values do not read "
             f"as {kind.inside or 'YYYY-MM-DD'}. Give the format, as in date(%d.%m.%Y), or clean them."
         )
     return parsed

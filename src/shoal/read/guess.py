@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 import yaml
 
-from shoal.errors import DataError
 from shoal.model.guess import guess_kind
+from shoal.read.frames import to_polars
 from shoal.read.words import IDENTIFIER, QUASI, SENSITIVE, WEAK_IDENTIFIER
 
 __all__ = ["guess_plan"]
@@ -64,15 +63,9 @@ def guess_plan(frame: Any, *, path: str | Path = "table.csv") -> str:
 
     `path` is the table's file, named in the comments. The plan says that a person must check it.
     """
-    if not isinstance(frame, pl.DataFrame):
-        try:
-            frame = nw.from_native(frame, eager_only=True).to_polars()
-        except TypeError:
-            raise DataError(
-                "The table is not a frame Shoal knows. Give a pandas, Polars or Arrow frame."
-            ) from None
-    guesses = [_guess(frame[name]) for name in frame.columns]
-    return _print(guesses, rows=frame.height, file=Path(path).name)
+    _, table = to_polars(frame)
+    guesses = [_guess(table[name]) for name in table.columns]
+    return _print(guesses, rows=table.height, file=Path(path).name)
 
 
 def _guess(series: pl.Series) -> _Guess:

@@ -10,8 +10,8 @@ from shoal import engines
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, quiet
+from shoal.read.frames import from_polars, to_polars
 from shoal.run.certify import certify, judge
-from shoal.run.frames import from_polars, to_polars
 from shoal.run.plans import plan_of
 from shoal.run.release import Release, Repeats
 

@@ -10,7 +10,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.cells import Cells
 from shoal.model.plan import Plan
 from shoal.model.task import Progress, quiet
-from shoal.run.frames import to_polars
+from shoal.read.frames import to_polars
 from shoal.run.plans import plan_of
 
 __all__ = ["cellular"]

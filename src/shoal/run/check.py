@@ -9,7 +9,7 @@ from typing import Any
 from shoal import engines
 from shoal.errors import DataError, PlanError
 from shoal.model.verdict import Verdict
-from shoal.run.frames import to_polars
+from shoal.read.frames import to_polars
 from shoal.run.plans import plan_of
 
 __all__ = ["check_table"]

@@ -18,8 +18,8 @@ from shoal.model.facts import Facts
 from shoal.model.grouping import Proof
 from shoal.model.plan import Plan
 from shoal.model.task import Progress, quiet
+from shoal.read.frames import to_polars
 from shoal.run.certify import certify, judge
-from shoal.run.frames import to_polars
 from shoal.run.plans import plan_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 from shoal import engines
 from shoal.model.exposure import Exposure, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.run.frames import to_polars
+from shoal.read.frames import to_polars
 
 __all__ = ["attack", "risk"]
 

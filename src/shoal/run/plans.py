@@ -9,6 +9,7 @@ from typing import Any
 from shoal.errors import PlanError
 from shoal.model.graph import Graph
 from shoal.model.plan import Plan
+from shoal.read.graph import read_graph
 
 __all__ = ["graphs_of", "plan_of"]
 
@@ -36,6 +37,4 @@ def graphs_of(given: Any) -> dict[str, Graph]:
     """Graphs from what was given for each column: files, frames, pairs of names or graphs."""
     if not isinstance(given, Mapping):
         raise PlanError("graphs must be a mapping by column name.")
-    from shoal.read.graph import read_graph
-
     return {name: graph if isinstance(graph, Graph) else read_graph(graph) for name, graph in given.items()}

@@ -16,7 +16,8 @@ from shoal.model.files import lookup_path
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Finding
-from shoal.run.frames import to_polars
+from shoal.read.frames import to_polars
+from shoal.read.table import read_table
 from shoal.run.plans import graphs_of
 
 if TYPE_CHECKING:
@@ -92,8 +93,6 @@ def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | No
     """A frame from a file, with its SHA-256, or from any frame."""
     if not isinstance(table, str | os.PathLike):
         return to_polars(table)[1], None
-    from shoal.read import read_table  # with Polars, which `shoal --help` must not wait for
-
     frame = read_table(os.fspath(table), delimiter=delimiter).frame
     with open(table, "rb") as file:
         return frame, hashlib.file_digest(file, "sha256").hexdigest()
