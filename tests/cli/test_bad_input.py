@@ -160,6 +160,10 @@ def test_a_plan_file_with_unknown_keys_or_no_sense(run, folder, plan):
         ("in.csv/out.csv", "cannot be written"),
         ("out.docx", ".parquet"),
         ("out", ".parquet"),
+        (".", ".parquet"),
+        ("..", ".parquet"),
+        ("/", ".parquet"),
+        (".csv", ".parquet"),
         ("folder.csv", "is a folder"),
     ],
 )

@@ -95,7 +95,7 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
 
 def test_a_map_that_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     release = places()
-    with pytest.raises(PlanError, match="no ending Shoal can draw"):
+    with pytest.raises(PlanError, match="no ending Shoal can write"):
         check_map(tmp_path / "map.gif")
     source = tmp_path / "in.html"
     source.write_text("x", encoding="utf-8")

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.model.plain import check_plain, is_plain
 
 __all__ = ["Classes", "classes_of", "codes_of", "records_of", "too_small"]
 
@@ -66,7 +67,7 @@ def _runs(faces: pl.DataFrame) -> NDArray[np.int64]:
     changed = np.zeros(faces.height, dtype=np.bool_)
     changed[0] = True
     for series in faces:
-        if series.dtype.is_nested() or series.dtype == pl.Object:
+        if not is_plain(series.dtype):
             return np.arange(faces.height)  # `codes_of` says what is wrong
         changed[1:] |= series[1:].ne_missing(series[:-1]).to_numpy()
     return np.flatnonzero(changed)
@@ -81,11 +82,7 @@ def codes_of(series: pl.Series) -> tuple[NDArray[np.int64], int]:
         places = series.cast(pl.Enum(values)).to_physical()
         codes = places.cast(pl.Int64).fill_null(values.len()).to_numpy()
         return codes, values.len() + 1
-    if series.dtype.is_nested() or series.dtype == pl.Object:
-        raise DataError(
-            f"Column {series.name!r} holds nested values (its type is "
-            f"{series.dtype.base_type().__name__}), which cannot be compared. Give it a plain type first."
-        )
+    check_plain(series)
     codes = series.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
     return codes, int(codes.max(initial=0)) + 1
 

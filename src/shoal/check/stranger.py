@@ -13,6 +13,7 @@ from shoal.check.rules import broken, rulings_of, unit_ruling
 from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.rule import Rule
+from shoal.model.task import whole_of
 from shoal.model.verdict import Verdict
 
 __all__ = ["judge_any"]
@@ -36,7 +37,7 @@ def judge_any(
     """
     if not quasi:
         raise PlanError("The check names no quasi-identifier. Name at least one column with -q or quasi.")
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
+    if k is not None and (whole_of(k) or 0) < 1:
         raise PlanError(f"k = {k!r} is not a whole number of at least 1.")
     asked = tuple(Rule.parse(text) for text in rules)
     sensitive = tuple(dict.fromkeys([*sensitive, *(rule.column for rule in asked)]))

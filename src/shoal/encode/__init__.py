@@ -15,6 +15,7 @@ from shoal.errors import DataError, TooFewRows
 from shoal.model.coded import Coded, Held, pack
 from shoal.model.column import Column
 from shoal.model.guess import guess_kind
+from shoal.model.plain import check_plain
 from shoal.model.plan import Kind, Plan
 
 __all__ = ["encode", "missing_to_null"]
@@ -145,6 +146,8 @@ def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
         raise DataError(f"The table has no column {named}. Its columns are: {', '.join(frame.columns)}.")
     if frame.height == 0:
         raise DataError("The table has no rows. Nothing can be published.")
+    for name in (*plan.sensitive, *plan.keep):
+        check_plain(frame[name])
 
 
 def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:

@@ -99,7 +99,8 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
         whole = bool(text.str.contains(r"^[+-]?\d+$").fill_null(True).all())
         written_out = text.str.contains(r"^[+-]?\d+\.?\d*$")
     else:
-        whole = series.dtype.is_integer() or (series.dtype.is_decimal() and series.dtype.scale == 0)
+        is_whole_decimal = isinstance(series.dtype, pl.Decimal) and series.dtype.scale == 0
+        whole = series.dtype.is_integer() or is_whole_decimal
     if not series.dtype.is_float() and int((written_out & (numbers.abs() >= EXACT)).sum()):
         raise DataError(
             f"Column {series.name!r} has numbers of 2^53 and more, which cannot be measured exactly. "

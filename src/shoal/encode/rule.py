@@ -10,6 +10,7 @@ from shoal.encode.tree import look_up, to_text
 from shoal.errors import DataError
 from shoal.model.coded import Ruled
 from shoal.model.hierarchy import Builder
+from shoal.model.plain import check_plain
 from shoal.model.plan import Plan
 from shoal.model.rule import Rule
 
@@ -54,11 +55,7 @@ def _plain(series: pl.Series) -> pl.Series:
         return series.set(series == "", None)
     if series.dtype.is_float():
         return series.fill_nan(None)
-    if series.dtype.is_nested() or series.dtype == pl.Object:
-        raise DataError(
-            f"Column {series.name!r} holds nested values (its type is "
-            f"{series.dtype.base_type().__name__}), which cannot be compared. Give it a plain type first."
-        )
+    check_plain(series)
     return series
 
 

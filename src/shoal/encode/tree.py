@@ -10,6 +10,7 @@ from shoal.encode.number import EXACT
 from shoal.errors import DataError
 from shoal.model.column import SET, TREE, Axis, Column
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.plain import has_text
 from shoal.model.plan import Plan
 
 __all__ = ["encode_tree", "to_text", "tree_column"]
@@ -42,7 +43,7 @@ def to_text(series: pl.Series) -> pl.Series:
     """Cells as they are written in hierarchy files: whole floats without `.0`."""
     if series.dtype == pl.String:
         return series
-    if series.dtype.is_nested() or isinstance(series.dtype, pl.Binary | pl.Duration | pl.Object):
+    if not has_text(series.dtype):
         raise DataError(
             f"Column {series.name!r} is of the type {series.dtype.base_type().__name__}, which has no "
             "text to publish. Convert it first."

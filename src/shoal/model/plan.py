@@ -15,7 +15,7 @@ from shoal.model.column import KINDS
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.rule import Rule
-from shoal.model.task import Effort
+from shoal.model.task import Effort, whole_of
 
 __all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Kind", "Plan"]
 
@@ -99,10 +99,26 @@ class Plan:
             object.__setattr__(self, name, _words(name, getattr(self, name)))
         for name in ("kinds", "hierarchies", "graphs", "weights", "options"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name)))
+        for name, least in (("k", 2), ("seed", 0), ("threads", 0)):
+            object.__setattr__(self, name, _whole(name, getattr(self, name), least))
+        self._check_words()
         self._check_roles()
         self._check_rules()
         self._check_columns()
         self._check_task()
+
+    def _check_words(self) -> None:
+        for name in ("loss", "method", "style", "cells", "distance", "effort", "engine"):
+            if not isinstance(getattr(self, name), str):
+                raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.")
+        for name in ("count", "unit"):
+            if not isinstance(getattr(self, name), str | None):
+                raise PlanError(f"{name} = {getattr(self, name)!r} is not the name of one column.")
+        if not isinstance(self.improve, bool):
+            raise PlanError(f"improve = {self.improve!r} is neither true nor false.")
+        for name, kind in self.kinds.items():
+            if not isinstance(kind, str):
+                raise PlanError(f"Column {name!r}: there is no kind {kind!r}. {choices(KINDS)}")
 
     def _check_roles(self) -> None:
         if not self.quasi:
@@ -194,8 +210,6 @@ class Plan:
             raise PlanError("All weights are 0. Give at least one column a weight above 0.")
 
     def _check_task(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            raise PlanError(f"k = {self.k!r} hides nobody. k is a whole number of at least 2.")
         for name, allowed in (
             ("style", STYLES),
             ("cells", CELLS),
@@ -211,10 +225,6 @@ class Plan:
             )
         if self.stop_at is not None and not (_is_number(self.stop_at) and self.stop_at >= 1):
             raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.")
-        for name in ("seed", "threads"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise PlanError(f"{name} = {value!r} is not a whole number of at least 0.")
         if self.style == "centres":
             self._check_centres()
         Effort.parse(self.effort)
@@ -285,6 +295,14 @@ class Plan:
         for name in ("threads", "engine"):  # neither changes the release
             del plain[name]
         return plain
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    number = whole_of(value)
+    if number is None or number < least:
+        aside = " A smaller one hides nobody." if name == "k" else ""
+        raise PlanError(f"{name} = {value!r} is not a whole number of at least {least}.{aside}")
+    return number
 
 
 def _words(name: str, value: object) -> tuple[str, ...]:

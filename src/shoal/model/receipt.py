@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError
+from shoal.model.plain import has_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,13 +81,9 @@ class _Hasher:
 def fingerprint(frame: pl.DataFrame, salt: str) -> str:
     """HMAC-SHA256 of a table's names and cells as CSV: the same for the same cells in the same order.
 
-    Columns that CSV cannot hold (lists, bytes) are left out.
+    Columns that CSV cannot hold (lists, bytes, durations) are left out.
     """
     hasher = _Hasher(salt)
-    kept = [
-        name
-        for name, dtype in frame.schema.items()
-        if not dtype.is_nested() and str(dtype) not in {"Binary", "Object"}
-    ]
+    kept = [name for name, dtype in frame.schema.items() if has_text(dtype)]
     frame.select(kept).write_csv(hasher)  # type: ignore[call-overload]
     return hasher.digest.hexdigest()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import index
+from typing import SupportsIndex
 
 from shoal.errors import PlanError
 
-__all__ = ["Effort", "Progress", "Task", "quiet", "quota"]
+__all__ = ["Effort", "Progress", "Task", "quiet", "quota", "whole_of"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being done, in words without cell values, and the share done in 0..1."""
@@ -66,6 +68,17 @@ class Task:
     seed: int = 0
     threads: int = 0
     progress: Progress = quiet
+
+
+def whole_of(value: object) -> int | None:
+    """A whole number of any library as Python's own; None where it is none.
+
+    >>> whole_of(5), whole_of(5.0), whole_of(True)
+    (5, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    return index(value)
 
 
 def quota(fraction: float, records: int) -> int:

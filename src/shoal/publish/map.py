@@ -9,20 +9,20 @@ import html
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
 
-from shoal.errors import DataError, NotAnonymous, PlanError, choices
+from shoal.errors import NotAnonymous, PlanError
 from shoal.model.cell import SUPPRESSED, parse_box, parse_set
 from shoal.model.graph import Graph
 from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
-from shoal.publish.atomic import Draft, is_same
+from shoal.publish.atomic import Draft
+from shoal.publish.target import as_data_error, check_file
 
 __all__ = ["Sheet", "check_map", "draw_map", "sheet_of"]
 
@@ -54,16 +54,7 @@ class Sheet:
 
 def check_map(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
     """Whether a map can be drawn to `path`, before any work is done for it."""
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        raise PlanError(f"The map {target.name!r} has no ending Shoal can draw. {choices(FORMATS)}")
-    if target.is_dir():
-        raise PlanError(f"The map {str(target)!r} is a folder. Give the name of a file.")
-    if any(is_same(target, Path(source)) for source in inputs):
-        raise PlanError(f"The map {str(target)!r} is one of the inputs. Draw it to another name.")
-    with _as_data_error(target), Draft(target):
-        pass
-    return target
+    return check_file(path, "map", FORMATS, inputs=inputs)
 
 
 def draw_map(table: pl.DataFrame, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]) -> Path:
@@ -72,7 +63,7 @@ def draw_map(table: pl.DataFrame, plan: Plan, verdict: Verdict, path: str | os.P
         raise NotAnonymous(f"Nothing was drawn. {' '.join(verdict.reasons)}")
     target = check_map(path)
     sheet = sheet_of(table, plan)
-    with _as_data_error(target), Draft(target) as draft:
+    with as_data_error(target, "map"), Draft(target) as draft:
         if target.suffix.lower() == ".html":
             draft.write(page_of(sheet))
         else:
@@ -296,13 +287,3 @@ def _centres(sheet: Sheet) -> list[tuple[float, float, int]]:
         nearest = min(dots, key=lambda dot, m=middle: (dot[0] - m[0]) ** 2 + (dot[1] - m[1]) ** 2)  # type: ignore[misc]
         centres.append((*nearest, its))
     return centres
-
-
-@contextmanager
-def _as_data_error(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"The map {str(target)!r} cannot be written: {error.strerror}. Choose another place."
-        ) from None

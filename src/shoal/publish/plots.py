@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError, PlanError, choices
 from shoal.model.comparison import Trial
-from shoal.publish.atomic import Draft, is_same
+from shoal.publish.atomic import Draft
+from shoal.publish.target import as_data_error, check_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,16 +25,7 @@ DASHES = ("-", "--", "-.", ":")
 
 def check_plot(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
     """Whether a plot can be drawn to `path`, before any work is done for it."""
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        raise PlanError(f"The plot {target.name!r} has no ending Shoal can draw. {choices(FORMATS)}")
-    if target.is_dir():
-        raise PlanError(f"The plot {str(target)!r} is a folder. Give the name of a file.")
-    if any(is_same(target, Path(source)) for source in inputs):
-        raise PlanError(f"The plot {str(target)!r} is one of the inputs. Draw it to another name.")
-    with _as_data_error(target), Draft(target):
-        pass
-    return target
+    return check_file(path, "plot", FORMATS, inputs=inputs)
 
 
 def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Path:
@@ -71,23 +61,13 @@ def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Pa
         handles, labels = loss.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside right upper", frameon=False)
-        with _as_data_error(target), Draft(target) as draft:
+        with as_data_error(target, "plot"), Draft(target) as draft:
             suffix = target.suffix.lower()
             metadata = {"Date": None} if suffix == ".svg" else None
             figure.savefig(draft.path, format=FORMATS[suffix], dpi=150, metadata=metadata)
             draft.keep()
             draft.place()
     return target
-
-
-@contextmanager
-def _as_data_error(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"The plot {str(target)!r} cannot be written: {error.strerror}. Choose another place."
-        ) from None
 
 
 def _lines(axes: Axes, trials: Sequence[Trial], methods: Sequence[str], figure: str) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +25,11 @@ from typing import TYPE_CHECKING
 from shoal.errors import DataError, NotAnonymous, PlanError, ShoalError
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files, lookup_path
+from shoal.model.plain import has_text
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
 from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, hash_of, is_same, sweep
+from shoal.publish.target import as_data_error, check_ending, check_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +41,7 @@ Writer = Callable[["pl.DataFrame", Path, str], None]
 
 def _write_csv(table: pl.DataFrame, path: Path, delimiter: str) -> None:
     for name, dtype in table.schema.items():
-        if dtype.is_nested() or str(dtype) in {"Binary", "Object"}:
+        if not has_text(dtype):
             kind = dtype.base_type().__name__  # the full name of an Enum lists its values
             raise DataError(f"Column {name!r} is a {kind}, which CSV cannot hold. Write Parquet or Arrow.")
     table.write_csv(path, separator=delimiter)
@@ -67,23 +69,14 @@ def check_target(
     path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = (), delimiter: str = ","
 ) -> Files:
     """Whether a release can be written to `path`, before any work is done for it."""
-    files = Files.beside(path)
-    table = files.table
-    if table.suffix.lower() not in WRITERS:
-        raise PlanError(
-            f"The output {table.name!r} has no ending Shoal can write. Choose one of: {', '.join(WRITERS)}."
-        )
+    table = check_ending(path, "output", WRITERS)
+    files = Files.beside(table)
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         raise PlanError("The delimiter is not one plain character. Give one such as ',' or ';'.")
+    sources = list(inputs)
     for target in (table, files.certificate, files.receipt):
-        if target.is_dir():
-            raise PlanError(f"The output {str(target)!r} is a folder. Give the name of a file.")
-        for source in inputs:
-            if is_same(target, Path(source)):
-                raise PlanError(
-                    f"The output {str(target)!r} is one of the inputs. Write the release to another name."
-                )
-    with _as_data_error(table):
+        check_name(target, "output", inputs=sources)
+    with as_data_error(table, "output"):
         _check_siblings(files)
         for target in (table, files.certificate, files.receipt):
             sweep(target)
@@ -108,14 +101,12 @@ def write_release(
         raise NotAnonymous(f"The check failed and nothing was written. {' '.join(verdict.reasons)}")
     if verdict.k is None or verdict.k != certificate.k:
         raise NotAnonymous("The table was not judged for the certificate's k, so nothing was written.")
-    files = check_target(path, inputs=inputs, delimiter=delimiter)
+    sources = list(inputs)
+    files = check_target(path, inputs=sources, delimiter=delimiter)
     files = replace(files, lookups=tuple(lookup_path(files.table, name) for name in lookups or {}))
     for target in files.lookups:
-        if any(is_same(target, Path(source)) for source in inputs):
-            raise PlanError(
-                f"The lookup table {str(target)!r} is one of the inputs. Write to another name."
-            )
-    with _as_data_error(files.table), Draft(files.table) as draft:
+        check_name(target, "lookup table", inputs=sources)
+    with as_data_error(files.table, "output"), Draft(files.table) as draft:
         WRITERS[files.table.suffix.lower()](table, draft.path, delimiter)
         draft.keep()
         release = draft.fingerprint()
@@ -205,15 +196,3 @@ def _bytes(path: Path) -> bytes | None:
     with contextlib.suppress(FileNotFoundError):
         return path.read_bytes()
     return None
-
-
-@contextlib.contextmanager
-def _as_data_error(target: Path) -> Iterator[None]:
-    """What the system says about a folder or disk, without a traceback."""
-    try:
-        yield
-    except OSError as error:
-        raise DataError(
-            f"The output {str(target)!r} cannot be written: {error.strerror or type(error).__name__}. "
-            "Nothing was published. Choose another place."
-        ) from None

@@ -13,6 +13,7 @@ import polars as pl
 import yaml
 
 from shoal.model.guess import guess_kind
+from shoal.model.plain import has_text
 from shoal.read.frames import to_polars
 from shoal.read.words import IDENTIFIER, QUASI, SENSITIVE, WEAK_IDENTIFIER
 
@@ -76,16 +77,16 @@ def _guess(series: pl.Series) -> _Guess:
         series = stripped.set(stripped == "", None)
     elif series.dtype.is_float():
         series = series.fill_nan(None)
-    nested = series.dtype.is_nested() or isinstance(series.dtype, pl.Object | pl.Binary)
+    unfit = not has_text(series.dtype)
     values = series.drop_nulls()
-    distinct = 0 if nested else values.n_unique()
+    distinct = 0 if unfit else values.n_unique()
     marks = 0
     if series.dtype == pl.String:
         is_mark = values.str.to_lowercase().is_in(list(MARKS))
         marks = int(is_mark.sum())
         values = values.filter(~is_mark)
-    kind = "" if nested else _kind(values)
-    role, why = ("", "its type cannot be published") if nested else _role(series.name, values, kind)
+    kind = "" if unfit else _kind(values)
+    role, why = ("", "its type cannot be published") if unfit else _role(series.name, values, kind)
     width = 0
     if kind == "label" and role == "quasi" and values.dtype == pl.String and len(values):
         lengths = values.str.len_chars()
