@@ -59,7 +59,11 @@ PAGES = {"methods/index.md": methods_page}
 
 
 def run(commands: str, folder: Path) -> str:
-    """What shell commands print in a folder that holds the examples."""
+    """What shell commands print in a folder that holds the examples.
+
+    What they say aside, on stderr, is shown where they fail and is no part of a transcript: others speak
+    there too, of memory or of caches, and not in every run.
+    """
     if not (folder / "examples").exists():
         shutil.copytree(ROOT / "examples", folder / "examples")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -68,13 +72,12 @@ def run(commands: str, folder: Path) -> str:
         ["bash", "-euo", "pipefail", "-c", commands],
         cwd=folder,
         env=os.environ | screen | {"PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"{commands}\n{done.stdout}")
+        raise RuntimeError(f"{commands}\n{done.stdout}{done.stderr}")
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
 
 

@@ -135,6 +135,12 @@ def test_transcripts_are_those_of_a_run(page, make):
         assert now == then, f"run python docs/make.py; now it says: {now[at : at + 400]}"
 
 
+def test_a_transcript_is_what_was_printed_and_nothing_said_aside(make, tmp_path):
+    assert make.run("echo aside >&2; echo said", tmp_path) == "said\n"
+    with pytest.raises(RuntimeError, match=r"said\naside"):
+        make.run("echo said; echo aside >&2; exit 3", tmp_path)
+
+
 def test_generated_pages_are_current(make):
     for name, write in make.PAGES.items():
         assert (DOCS / name).read_text(encoding="utf-8") == write(), f"{name}: run python docs/make.py"

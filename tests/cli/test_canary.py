@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -205,3 +207,18 @@ def test_a_wide_number_is_not_in_a_message(run, cage):
     ran = run("anonymize", "in.csv", *ROLES, "-o", "out.csv", "--kind", "age=number")
     assert "1e999" not in ran.said
     assert_silent(ran, cage, but=("out.csv",))
+
+
+def test_warnings_of_other_libraries_are_not_shown():
+    program = (
+        "import sys, warnings, shoal, shoal.cli\n"
+        "shoal.methods = lambda: warnings.warn('zqnamecanary') or {}\n"
+        "sys.argv = ['shoal', 'methods', '--json']\n"
+        "shoal.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("{}\n", "")
+    asked = subprocess.run(
+        [sys.executable, "-W", "default", "-c", program], capture_output=True, check=True
+    )
+    assert b"zqnamecanary" in asked.stderr  # whoever asks for them sees them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 __all__ = ["main"]
@@ -10,6 +11,8 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command `shoal`; the only way out is an exit code."""
+    if arguments is None and not sys.warnoptions:
+        warnings.simplefilter("ignore")  # those of other libraries: they may quote cells
     from shoal.cli.app import app
     from shoal.cli.guard import guarded
 

@@ -1,1 +1,7 @@
 """Compiled loops: arrays in, arrays out, no messages, no randomness of their own."""
+
+from __future__ import annotations
+
+from shoal.kernels.fresh import keep_fresh
+
+keep_fresh()

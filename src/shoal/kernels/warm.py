@@ -18,6 +18,7 @@ import numpy as np
 
 from shoal.kernels import rebuild
 from shoal.kernels.cube import Cube, lay_out
+from shoal.kernels.fresh import mark_of
 from shoal.kernels.growth import cell_floors, grow_shares
 from shoal.kernels.near import list_near
 from shoal.kernels.queue import sweep_rows
@@ -63,7 +64,8 @@ def _is_cold() -> bool:
     stats = getattr(rebuild._rebuild, "stats", None)
     if stats is None or stats.cache_path is None:
         return False
-    return not any(Path(stats.cache_path).glob("rebuild._rebuild-*.nbi"))
+    kept = Path(stats.cache_path).glob(f"rebuild._rebuild-*{mark_of(Path(rebuild.__file__))}*.nbi")
+    return not any(kept)
 
 
 def _compile() -> None:
