@@ -12,6 +12,7 @@ from shoal.check.kanonymity import classes_of, records_of, too_small
 from shoal.check.rules import broken, rulings_of, unit_ruling
 from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.names import check_named
 from shoal.model.rule import Rule
 from shoal.model.task import whole_of
 from shoal.model.verdict import Verdict
@@ -47,11 +48,7 @@ def judge_any(
     doubled = sorted({name for name in named if named.count(name) > 1})
     if doubled:
         raise PlanError(f"A column is named twice: {', '.join(doubled)}. Give each one role.")
-    absent = [repr(name) for name in named if name not in table.columns]
-    if absent:
-        raise DataError(
-            f"The table has no column {', '.join(absent)}. Its columns are: {', '.join(table.columns)}."
-        )
+    check_named(named, table.columns)
     table = table.select(named).with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
     classes = classes_of(table, quasi, records_of(table, count))
     reasons = too_small(classes, k) if k is not None else ()

@@ -15,6 +15,7 @@ from shoal.errors import DataError, TooFewRows
 from shoal.model.coded import Coded, Held, pack
 from shoal.model.column import Column
 from shoal.model.guess import guess_kind
+from shoal.model.names import check_named
 from shoal.model.plain import check_plain
 from shoal.model.plan import Kind, Plan
 
@@ -140,10 +141,7 @@ def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, 
 
 
 def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
-    absent = [name for name in plan.columns if name not in frame.columns]
-    if absent:
-        named = ", ".join(repr(name) for name in absent)
-        raise DataError(f"The table has no column {named}. Its columns are: {', '.join(frame.columns)}.")
+    check_named(plan.columns, frame.columns)
     if frame.height == 0:
         raise DataError("The table has no rows. Nothing can be published.")
     for name in (*plan.sensitive, *plan.keep):

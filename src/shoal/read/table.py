@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import DataError, MissingExtra, ShoalError
+from shoal.read.header import check_header
 from shoal.read.text import check_names, read_csv
 
 __all__ = ["TableRead", "read_table"]
@@ -50,6 +51,7 @@ def read_table(
     if name.endswith((*TEXT, *PACKED)):
         text = read_csv(path, delimiter=delimiter, encoding=encoding, decimal=decimal)
         table = TableRead(text.frame, text.said, text.delimiter, text.encoding, text.decimal)
+        has_names = False
     else:
         reader = READERS.get(path.suffix.lower())
         if reader is None:
@@ -58,7 +60,10 @@ def read_table(
                 f"{', '.join((*TEXT, *PACKED, *READERS))}."
             )
         table = TableRead(_typed(path, reader))
+        has_names = path.suffix.lower() != ".xlsx"
     _check_frame(table.frame, path)
+    if not has_names:  # then the first line was taken for them
+        check_header(table.frame, path)
     return table
 
 

@@ -1,0 +1,74 @@
+"""Whether the first line of a table holds the names of its columns.
+
+Where it does not, it is a person's row: taken for names it would be lost to the release, and shown.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+
+from shoal.errors import DataError
+from shoal.model.guess import NUMBER
+
+__all__ = ["check_header"]
+
+SAMPLE_ROWS = 1000
+DAY = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?$"
+YEAR = r"(18|19|20|21)\d\d"
+
+
+def check_header(frame: pl.DataFrame, path: Path) -> None:
+    """Refuse a table whose first line looks like a row, or stands again among the rows."""
+    repeated = _times_repeated(frame)
+    if repeated:
+        raise DataError(
+            f"{path} has its line of column names again among the rows, {repeated} times. Take it out."
+        )
+    numbered = _are_numbered(frame.columns)
+    alike = sum(_is_like_its_cells(frame[name], numbered=numbered) for name in frame.columns)
+    if 2 * alike > frame.width:
+        raise DataError(
+            f"{path} seems to have no line of column names: {alike} of the {frame.width} cells of its "
+            "first line look like the cells below them. Put a line of names first, or rename those columns."
+        )
+
+
+def _times_repeated(frame: pl.DataFrame) -> int:
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    if len(texts) < frame.width or frame.width == 1:
+        return 0
+    for name in texts:  # most names are no cell of their column: one look is enough
+        frame = frame.filter(frame[name] == name)
+        if frame.height == 0:
+            break
+    return frame.height
+
+
+def _are_numbered(names: list[str]) -> bool:
+    """Whether the names that are numbers are years, or count from 0 or 1."""
+    numbers = [name for name in names if re.fullmatch(NUMBER, name)]
+    counts = [str(count) for count in range(len(numbers) + 1)]
+    return numbers in (counts[:-1], counts[1:]) or all(re.fullmatch(YEAR, name) for name in numbers)
+
+
+def _is_like_its_cells(series: pl.Series, *, numbered: bool) -> bool:
+    name = series.name
+    is_number = re.fullmatch(NUMBER, name) is not None
+    if is_number and numbered:
+        return False
+    if series.dtype.is_numeric():
+        return is_number
+    if series.dtype.is_temporal():
+        return re.fullmatch(DAY, name) is not None
+    if series.dtype != pl.String:
+        return False
+    cells = series.head(SAMPLE_ROWS).str.strip_chars()
+    cells = cells.filter(cells != "")
+    for shape in (NUMBER, DAY):
+        if re.fullmatch(shape, name) and len(cells) and cells.str.contains(shape).all():
+            return True
+    # a column that holds nothing but its name marks what was chosen
+    return 0 < int((cells == name).sum()) < len(cells)
