@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import ruling
+from shoal.kernels.ruler import AT, FORM, Ruler, make_ruler, width
 from shoal.kernels.shoals import Shoals, make_shoals
-from shoal.kernels.spans import group_losses
-from shoal.model.coded import Coded, Held, Metric
+from shoal.kernels.spans import SET, group_losses
+from shoal.model.coded import Coded, Held
 from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.task import Task
 
@@ -29,27 +30,45 @@ _KINDS = {
 MOST_STRATA = 50
 """Values of a column that are strata of their own; more of them share."""
 
+PAIRS = 200
+"""Pairs of rows that show which axes tell most apart."""
+
 Integers = NDArray[np.int64]
 
 
 class Ruled(NamedTuple):
-    """The records to be grouped, `held` of them in each piece of distinct row `row`, and what they obey."""
+    """The records to be grouped, `held` of them in each piece of distinct row `row`, and what they obey.
+
+    `codes` are numbered anew for the ruler.
+    """
 
     coded: Coded
+    codes: NDArray[np.int32]
+    ruler: Ruler
     rules: ruling.Rules
     value: NDArray[np.int32]
     row: Integers
     held: Integers
     task: Task
 
+    @classmethod
+    def of(cls, coded: Coded, held: Held, row: Integers, count: Integers, task: Task) -> Ruled:
+        """What these pieces of a table obey."""
+        value, rules = pack(held, row, count, task.k)
+        codes, ruler = make_ruler(coded.metric, coded.codes)
+        # axes that tell most rows apart come first, so that what is far is seen to be far early
+        order = _telling(codes, ruler, row)
+        codes = np.ascontiguousarray(codes[:, order])
+        return cls(coded, codes, Ruler(ruler.shape[order], ruler.data), rules, value, row, count, task)
+
     @property
-    def table(self) -> tuple[NDArray[np.int32], Metric, ruling.Rules, NDArray[np.int32]]:
+    def table(self) -> tuple[NDArray[np.int32], Ruler, ruling.Rules, NDArray[np.int32]]:
         """What kernels need to know first."""
-        return self.coded.codes, self.coded.metric, self.rules, self.value
+        return self.codes, self.ruler, self.rules, self.value
 
     def shoals(self, group: Integers, names: int) -> Shoals:
         """The groups, with room for `names` of them."""
-        return make_shoals(self.coded.codes, self.row, self.held, group, names)
+        return make_shoals(self.codes, self.ruler, self.row, self.held, group, names)
 
     def loss(self, group: Integers) -> float:
         """The total loss of a group per piece."""
@@ -60,6 +79,20 @@ class Ruled(NamedTuple):
         return float(group_losses(self.coded.codes, self.coded.metric, rows, starts) @ sizes)
 
 
+def _telling(codes: NDArray[np.int32], ruler: Ruler, row: Integers) -> Integers:
+    """The axes, those first along which some pairs of rows are farthest apart."""
+    some = np.linspace(0, row.size - 1, PAIRS).astype(np.int64)
+    one, other = codes[row[some]], codes[row[(some + row.size // 2) % row.size]]
+    apart = np.zeros(codes.shape[1])
+    for axis in range(codes.shape[1]):
+        for low, high in np.sort(np.column_stack([one[:, axis], other[:, axis]]), axis=1).tolist():
+            if low < high:
+                is_set = ruler.shape[axis, FORM] == SET
+                step = ruler.data[ruler.shape[axis, AT]]
+                apart[axis] += step if is_set else width.py_func(*ruler, axis, low, high)
+    return np.argsort(-apart, kind="stable")
+
+
 def strata_of(value: NDArray[np.int32], rules: ruling.Rules, row: Integers) -> tuple[Integers, bool]:
     """What each group gets its fair share of: the values of all columns, in few strata each.
 
@@ -67,10 +100,10 @@ def strata_of(value: NDArray[np.int32], rules: ruling.Rules, row: Integers) -> t
     """
     stratum = np.zeros(row.size, dtype=np.int64)
     exact = True
-    for column, size in enumerate(rules.size):
+    for column, size in enumerate(np.diff(rules.offset, append=rules.share.shape[1]) - 1):
         if size > 1:
             # shares summed up to the value, so that neighbours of many values stand together
-            place = rules.up_to[rules.offset[column] + value[row, column]]
+            place = rules.share[ruling.UP_TO, rules.offset[column] + value[row, column]]
             exact &= bool(size <= MOST_STRATA)
             few = value[row, column] if size <= MOST_STRATA else (place * MOST_STRATA).astype(np.int64)
             stratum = np.unique(stratum * (MOST_STRATA + 1) + few, return_inverse=True)[1].ravel()
@@ -91,13 +124,14 @@ def pack(held: Held, row: Integers, count: Integers, k: int) -> tuple[NDArray[np
         value = np.column_stack([value, held.unit])
     value = np.ascontiguousarray(value, dtype=np.int32)
     offset = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64) + 1)]
-    share, up_to, sums = (np.zeros(offset[-1]) for _ in range(3))
+    share = np.zeros((3, offset[-1]))
     height, levels, level_offset = [], [np.zeros(0, dtype=np.int32)], []
     for at, size in enumerate(sizes):
         start, end = offset[at], offset[at] + size
-        share[start:end] = np.bincount(value[row, at], weights=count, minlength=size) / count.sum()
-        up_to[start:end] = np.cumsum(share[start:end])
-        sums[start + 1 : end + 1] = np.cumsum(up_to[start:end])
+        own = np.bincount(value[row, at], weights=count, minlength=size) / count.sum()
+        share[ruling.OWN, start:end] = own
+        share[ruling.UP_TO, start:end] = np.cumsum(own)
+        share[ruling.SUMS, start + 1 : end + 1] = np.cumsum(share[ruling.UP_TO, start:end])
         level_offset.append(sum(level.size for level in levels))
         tree = held.columns[at].tree if at < len(held.columns) else None
         height.append(0)
@@ -107,19 +141,12 @@ def pack(held: Held, row: Integers, count: Integers, k: int) -> tuple[NDArray[np
             for level in range(height[-1]):
                 first = tree.first[min(level, tree.height)]
                 levels.append(np.append(first, [len(tree.leaves)] * has_missing).astype(np.int32))
-    kind, column, limit, tail = zip(*limits, strict=True)
+    asked = [(kind, at, tail, sizes[at], height[at], level_offset[at]) for kind, at, _, tail in limits]
     return value, ruling.Rules(
-        kind=np.array(kind, dtype=np.int64),
-        column=np.array(column, dtype=np.int64),
-        limit=np.array(limit, dtype=np.float64),
-        tail=np.array(tail, dtype=np.int64),
-        size=np.array(sizes, dtype=np.int64),
+        asked=np.array(asked, dtype=np.int64),
+        limit=np.array([limit for _, _, limit, _ in limits], dtype=np.float64),
         offset=offset[:-1],
         share=share,
-        up_to=up_to,
-        sums=sums,
-        height=np.array(height, dtype=np.int64),
-        level_offset=np.array(level_offset, dtype=np.int64),
         level=np.concatenate(levels),
     )
 

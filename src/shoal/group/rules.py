@@ -35,7 +35,6 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from os import cpu_count
@@ -45,11 +44,13 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.group.improve import regions
-from shoal.group.ruled import Ruled, lacking, pack, strata_of
+from shoal.group.ruled import Ruled, lacking, strata_of
 from shoal.kernels.enforce import EXCHANGE, KEEP_APART, MERGE, enforce_rules
 from shoal.kernels.mixing import FREE, grow_mixed
+from shoal.kernels.ruling import make_desk
+from shoal.kernels.shoals import AFTER, HEAD, HIGH, LOW, Shoals
 from shoal.kernels.strata import cut_strata
-from shoal.kernels.trade import place_rest, trade_records
+from shoal.kernels.trade import make_table, place_rest, trade_records
 from shoal.model.coded import Coded, Held
 from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping
@@ -73,6 +74,10 @@ ENOUGH = 0.002
 """A round that wins less than this share is the last."""
 LOOKS = 3e7
 """Pairs of a piece and a group that a round of trading looks at."""
+NEAR = 12
+"""Near groups that one which breaks a rule looks at closely."""
+PASSES = ((24, False), (6, True))
+"""A round of trading: records at the border of their group try many near groups, then all a few."""
 
 Integers = NDArray[np.int64]
 
@@ -94,8 +99,7 @@ def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Group
     row, group, count = _single(row, group, count, kept, int(count.max()) + 1 if few else task.k)
     kept = group >= 0
     mode = MERGE if facts.centres and facts.obeys == "exchange" else MODES[facts.obeys]
-    value, rules = pack(held, row[kept], count[kept], task.k)
-    ruled = Ruled(coded, rules, value, row[kept], count[kept], task)
+    ruled = Ruled.of(coded, held, row[kept], count[kept], task)
     final = np.full(row.size, WITHHELD, dtype=np.int64)
     if mode == EXCHANGE and facts.objective == "loss":
         final[kept] = _least_loss(ruled, group[kept])
@@ -144,7 +148,9 @@ def _least_loss(ruled: Ruled, group: Integers) -> Integers:
             found = anew
     lost, random = ruled.loss(found), np.random.default_rng(ruled.task.seed)
     for _ in range(ROUNDS.get(ruled.task.effort.level or "normal", 1)):
-        traded = _trade(ruled, found, random)
+        traded = found
+        for near, inside in PASSES:
+            traded = _trade(ruled, traded, random, near, inside)
         now = ruled.loss(traded)
         if now >= lost:
             break
@@ -161,23 +167,28 @@ def _repair(ruled: Ruled, group: Integers, mode: int, *, gives_up: bool = False)
     """
     groups = int(group.max()) + 1
     shoals = ruled.shoals(group, groups)
-    middle = shoals.low.astype(np.int64) + shoals.high
-    most = groups if mode == KEEP_APART else REGION
     random = np.random.default_rng(ruled.task.seed)
-    todo = regions(middle, np.ones(groups, dtype=np.int64), most, random)
     failing = 0
-    for mine in todo:
-        now = enforce_rules(
-            *ruled.table, shoals, mine, ruled.task.k, mode, mine.size // 2 if gives_up else 0
-        )
+    for mine in _regions(shoals, groups if mode == KEEP_APART else REGION, random):
+        now = _enforce(ruled, shoals, mine, mode, mine.size // 2 if gives_up else 0)
         if now < 0:
             return None
         failing += now
     if failing:
-        everyone = np.arange(groups)
-        failing = enforce_rules(*ruled.table, shoals, everyone, ruled.task.k, mode, 0)
+        failing = _enforce(ruled, shoals, np.arange(groups), mode, 0)
     assert not failing, "rules that hold for all records can be reached by merging"
-    return _labels(shoals.head, shoals.after, group.size)
+    return _labels(shoals)
+
+
+def _enforce(ruled: Ruled, shoals: Shoals, mine: Integers, mode: int, least: int) -> int:
+    desk, table = make_desk(ruled.rules), make_table(ruled.codes.shape[1], NEAR)
+    return int(enforce_rules(*ruled.table, shoals, mine, ruled.task.k, mode, least, desk, table))
+
+
+def _regions(shoals: Shoals, most: int, random: np.random.Generator) -> list[Integers]:
+    """The groups by where they stand, at most so many together."""
+    middle = shoals.box[:, LOW] + shoals.box[:, HIGH]
+    return regions(middle, np.ones(len(middle), dtype=np.int64), most, random)
 
 
 def _anew(ruled: Ruled) -> Integers:
@@ -206,9 +217,10 @@ def _anew(ruled: Ruled) -> Integers:
     rest = np.flatnonzero(group < 0)
     group[rest] = groups + np.arange(rest.size)
     shoals = ruled.shoals(group, groups + rest.size)
-    place_rest(*ruled.table, shoals, group[rest], groups)
-    enforce_rules(*ruled.table, shoals, np.arange(groups), ruled.task.k, EXCHANGE, 0)
-    return _labels(shoals.head, shoals.after, group.size)
+    grown = np.arange(groups)
+    place_rest(*ruled.table, shoals, group[rest], grown, make_desk(ruled.rules))
+    _enforce(ruled, shoals, grown, EXCHANGE, 0)
+    return _labels(shoals)
 
 
 def _cut(ruled: Ruled, strata: Integers, least: int) -> Integers:
@@ -216,19 +228,20 @@ def _cut(ruled: Ruled, strata: Integers, least: int) -> Integers:
     return found
 
 
-def _trade(ruled: Ruled, group: Integers, random: np.random.Generator) -> Integers:
+def _trade(ruled: Ruled, group: Integers, random: np.random.Generator, near: int, inside: bool) -> Integers:
     """Groups that trade records with near ones, region by region."""
     label = np.unique(group, return_inverse=True)[1].ravel()
-    groups = int(label.max()) + 1
-    shoals = ruled.shoals(label, groups)
-    middle = shoals.low.astype(np.int64) + shoals.high
-    most = int(np.clip(LOOKS / group.size, 50, REGION))
-    todo = regions(middle, np.ones(groups, dtype=np.int64), most, random)
-    work: Callable[..., float] = trade_records
+    shoals = ruled.shoals(label, int(label.max()) + 1)
+    todo = _regions(shoals, int(np.clip(LOOKS / group.size, 50, REGION)), random)
+
+    def trade(mine: Integers) -> None:
+        desk, table = make_desk(ruled.rules), make_table(ruled.codes.shape[1], near)
+        trade_records(*ruled.table, shoals, mine, ruled.task.k, inside, desk, table)
+
     # regions share no group and no piece, so each thread writes its own slots
     with ThreadPoolExecutor(ruled.task.threads or cpu_count() or 1) as pool:
-        list(pool.map(lambda mine: work(*ruled.table, shoals, mine, ruled.task.k), todo))
-    return _labels(shoals.head, shoals.after, group.size)
+        list(pool.map(trade, todo))
+    return _labels(shoals)
 
 
 def _single(
@@ -239,13 +252,13 @@ def _single(
     return np.repeat(row, times), np.repeat(group, times), np.repeat(count // times, times)
 
 
-def _labels(head: Integers, after: Integers, pieces: int) -> Integers:
+def _labels(shoals: Shoals) -> Integers:
     """The group of each piece, from the chains."""
-    label = np.full(pieces, WITHHELD, dtype=np.int64)
-    at = head.copy()
+    label = np.full(len(shoals.piece), WITHHELD, dtype=np.int64)
+    at = shoals.group[:, HEAD].copy()
     alive = np.flatnonzero(at >= 0)
     while alive.size:
         label[at[alive]] = alive
-        at[alive] = after[at[alive]]
+        at[alive] = shoals.piece[at[alive], AFTER]
         alive = alive[at[alive] >= 0]
     return label

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.ruling import violation
-from shoal.kernels.shoals import joined
-from shoal.kernels.spans import distance
+from shoal.kernels.compiled import entry, inner
+from shoal.kernels.ruler import AT, FORM, LENGTH, Ruler, width
+from shoal.kernels.ruling import MINE, Rules, make_desk, shift, violation
+from shoal.kernels.shoals import NONE, insert, put, with_row
+from shoal.kernels.spans import SET
 
 __all__ = ["FREE", "grow_mixed"]
 
 FREE, STUCK = -1, -2
+ONE = np.int64(1)
 NEAR = 16
 """Nearest pieces of each stratum that a group may take."""
 MOST_MEMBERS = 60
@@ -25,110 +27,140 @@ remedies most."""
 HASTE = 4.0
 """How strongly strata that are left in plenty are preferred."""
 
+Integers = NDArray[np.int64]
+
 
 class Nest(NamedTuple):
-    """A group that grows: its values, its box, and the nearest pieces of each stratum."""
+    """A group that grows: its box and members, and of each stratum the nearest pieces and what they remedy.
 
-    tally: NDArray[np.int64]
-    present: NDArray[np.int64]
-    many: NDArray[np.int64]
-    room: NDArray[np.float64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    mask: NDArray[np.uint64]
-    bit: NDArray[np.uint64]
-    near: NDArray[np.int64]
+    `stock` has lines for the records of each stratum at first, for those left, and for how plenty they are;
+    `reach` how far each code of an axis is from the first member, from `start` on.
+    """
+
+    box: Integers
+    member: Integers
+    near: Integers
     far: NDArray[np.float64]
-    found: NDArray[np.int64]
+    found: Integers
     gain: NDArray[np.float64]
+    stock: NDArray[np.float64]
+    start: Integers
+    reach: NDArray[np.float64]
 
 
-@njit(cache=True)
-def _make_nest(rules, axes, strata):
-    slots, columns = rules.share.size, rules.size.size
-    present = np.zeros(slots, dtype=np.int64)
-    for column in range(columns):
-        for code in range(rules.size[column]):
-            present[rules.offset[column] + code] = code
-    return Nest(
-        np.zeros(slots, dtype=np.int64),
-        present,
-        rules.size.copy(),
-        np.zeros(slots),
-        np.zeros(axes, dtype=np.int32),
-        np.zeros(axes, dtype=np.int32),
-        np.zeros(axes, dtype=np.uint64),
-        np.zeros(axes, dtype=np.uint64),
+def grow_mixed(
+    codes: NDArray[np.int32],
+    ruler: Ruler,
+    rules: Rules,
+    value: NDArray[np.int32],
+    row: Integers,
+    held: Integers,
+    stratum: Integers,
+    seeds: Integers,
+    k: int,
+) -> tuple[Integers, int]:
+    """A group per piece, each obeying the rules with at least k records, and how many there are.
+
+    `stratum` is alike where all values of two pieces are; `seeds` are all pieces in the order in which
+    they start groups. Pieces from which no group could be grown are below 0.
+    """
+    strata = int(stratum.max()) + 1
+    example = np.zeros(strata, dtype=np.int64)
+    example[stratum] = row
+    stock = np.ones((3, strata))
+    stock[:2] = np.bincount(stratum, weights=held, minlength=strata)
+    nest = Nest(
+        np.zeros((3, codes.shape[1]), dtype=np.int64),
+        np.zeros(MOST_MEMBERS, dtype=np.int64),
         np.zeros((strata, NEAR), dtype=np.int64),
         np.zeros((strata, NEAR)),
         np.zeros(strata, dtype=np.int64),
         np.zeros(strata),
+        stock,
+        np.r_[0, np.cumsum(ruler.shape[:, LENGTH])],
+        np.zeros(int(ruler.shape[:, LENGTH].sum())),
     )
+    desk = make_desk(rules)
+    # all values may occur
+    for column, at in enumerate(rules.offset):
+        end = rules.offset[column + 1] if column + 1 < rules.offset.size else desk.present.size
+        desk.many[column] = end - at - 1
+        desk.present[at : end - 1] = np.arange(end - at - 1)
+    group = np.full(row.size, FREE, dtype=np.int64)
+    pieces = np.column_stack([row, held, stratum, np.arange(row.size)]).astype(np.int64)
+    groups = _grow(codes, ruler, rules, value, pieces, example, seeds, group, k, desk, nest)
+    return group, int(groups)
 
 
-@njit(cache=True)
-def _list_near(codes, metric, row, stratum, group, alive, left, seed, nest):
-    """List the nearest free pieces of each stratum; returns how many pieces of `alive` are still free."""
-    nest.found[:] = 0
-    j = 0
-    while j < left:
-        p = alive[j]
+@inner
+def _fill_reach(ruler, codes, row, nest):
+    """Write how far each code is from that of a row."""
+    for axis in range(codes.shape[1]):
+        own = np.int64(codes[row, axis])
+        for code in range(ruler.shape[axis, LENGTH]):
+            away = 0.0
+            if code != own:
+                away = ruler.data[ruler.shape[axis, AT]]
+                if ruler.shape[axis, FORM] != SET:
+                    away = width(ruler.shape, ruler.data, axis, min(code, own), max(code, own))
+            nest.reach[nest.start[axis] + code] = away
+
+
+@inner
+def _list_near(codes, ruler, pieces, group, left, seed, nest):
+    """List the nearest free pieces of each stratum; returns how many pieces are still free.
+
+    Those stand in front of the last column of `pieces`.
+    """
+    for at in range(nest.found.size):
+        nest.found[at] = 0
+    # a table of all codes pays unless there are more of them than pieces
+    by_table = nest.reach.size <= codes.shape[1] * left
+    put(codes, nest.box, pieces[seed, 0], seed >= 0)
+    if by_table:
+        _fill_reach(ruler, codes, pieces[seed, 0], nest)
+    kept = 0
+    for j in range(left):
+        p = pieces[j, 3]
         if group[p] != FREE:
-            left -= 1
-            alive[j] = alive[left]
             continue
-        j += 1
+        pieces[kept, 3] = p
+        kept += 1
         if p == seed:
             continue
-        at = stratum[p]
-        away = distance(metric, codes[row[seed]], codes[row[p]])
-        if nest.found[at] == NEAR and away >= nest.far[at, NEAR - 1]:
-            continue
-        place = min(nest.found[at], NEAR - 1)
-        nest.found[at] = min(nest.found[at] + 1, NEAR)
-        while place > 0 and nest.far[at, place - 1] > away:
-            nest.far[at, place] = nest.far[at, place - 1]
-            nest.near[at, place] = nest.near[at, place - 1]
-            place -= 1
-        nest.far[at, place], nest.near[at, place] = away, p
-    return left
+        at, row = pieces[p, 2], pieces[p, 0]
+        limit = nest.far[at, NEAR - 1] if nest.found[at] == NEAR else np.inf
+        if by_table:
+            away = 0.0
+            for axis in range(codes.shape[1]):
+                away += nest.reach[nest.start[axis] + codes[row, axis]]
+        else:
+            away = with_row(ruler, nest.box, codes, row, limit)
+        if away < limit:
+            nest.found[at] = insert(nest.near[at], nest.far[at], nest.found[at], p, away)
+    return kept
 
 
-@njit(cache=True)
-def _take(codes, rules, value, row, held, nest, p, is_first):
-    for axis in range(codes.shape[1]):
-        code = codes[row[p], axis]
-        bit = np.uint64(1) << np.uint64(code % 64)
-        nest.low[axis] = code if is_first else min(nest.low[axis], code)
-        nest.high[axis] = code if is_first else max(nest.high[axis], code)
-        nest.mask[axis] = bit if is_first else nest.mask[axis] | bit
-    for column in range(rules.size.size):
-        nest.tally[rules.offset[column] + value[row[p], column]] += held[p]
-
-
-@njit(cache=True)
-def _fill_gains(rules, value, example, group, nest, size, lack):
+@inner
+def _fill_gains(rules, desk, value, example, group, nest, size, lack):
     """Write what a record of each stratum remedies, -inf where none is near; returns the most."""
     top = -np.inf
     for at in range(nest.found.size):
         nest.gain[at] = -np.inf
         for j in range(nest.found[at]):
             if group[nest.near[at, j]] == FREE:
-                for column in range(rules.size.size):
-                    nest.tally[rules.offset[column] + value[example[at], column]] += 1
-                after = violation(rules, nest.tally, nest.present, nest.many, size + 1, nest.room)
-                for column in range(rules.size.size):
-                    nest.tally[rules.offset[column] + value[example[at], column]] -= 1
-                nest.gain[at] = lack - after
+                shift(rules, desk, value, example[at], ONE, MINE)
+                nest.gain[at] = lack - violation(rules, desk, MINE, size + 1)
+                shift(rules, desk, value, example[at], -ONE, MINE)
                 top = max(top, nest.gain[at])
                 break
     return top
 
 
-@njit(cache=True)
-def _next_piece(codes, metric, row, group, nest, lack, top, plenty):
+@inner
+def _next_piece(codes, ruler, pieces, group, nest, lack, top):
     """The near piece that costs least for what it remedies, -1 where there is none."""
-    now = joined(metric, nest.low, nest.high, nest.mask, nest.low, nest.high, nest.mask)
+    now = with_row(ruler, nest.box, codes, NONE, np.inf)
     best, found = np.inf, -1
     for at in range(nest.found.size):
         gain = nest.gain[at]
@@ -138,70 +170,58 @@ def _next_piece(codes, metric, row, group, nest, lack, top, plenty):
             continue
         if lack <= 0 or top <= 1e-9:
             gain = 1.0
-        gain *= plenty[at] ** HASTE
+        gain *= nest.stock[2, at] ** HASTE
         for j in range(nest.found[at]):
             p = nest.near[at, j]
             if group[p] == FREE:
-                code = codes[row[p]]
-                for axis in range(code.size):
-                    nest.bit[axis] = np.uint64(1) << np.uint64(code[axis] % 64)
-                wider = joined(metric, nest.low, nest.high, nest.mask, code, code, nest.bit) - now
-                score = (wider + STEP) / gain
+                limit = best * gain + now - STEP
+                wider = with_row(ruler, nest.box, codes, pieces[p, 0], limit)
+                score = (wider - now + STEP) / gain
                 if score < best:
                     best, found = score, p
     return found
 
 
-@njit(cache=True)
-def grow_mixed(codes, metric, rules, value, row, held, stratum, seeds, k):
-    """A group per piece, each obeying the rules with at least k records, and how many there are.
-
-    `stratum` is alike where all values of two pieces are; `seeds` are all pieces in the order in which
-    they start groups. Pieces from which no group could be grown are below 0.
-    """
-    pieces, axes, strata = row.size, codes.shape[1], stratum.max() + 1
-    nest = _make_nest(rules, axes, strata)
-    group = np.full(pieces, FREE, dtype=np.int64)
-    alive = np.arange(pieces)
-    left = pieces
-    example = np.zeros(strata, dtype=np.int64)
-    first, rest, plenty = np.zeros(strata), np.zeros(strata), np.ones(strata)
-    for p in range(pieces):
-        example[stratum[p]] = row[p]
-        first[stratum[p]] += held[p]
-    rest[:] = first
-    member = np.zeros(MOST_MEMBERS, dtype=np.int64)
+@entry
+def _grow(codes, ruler, rules, value, pieces, example, seeds, group, k, desk, nest):
+    left = pieces.shape[0]
+    strata = example.size
     groups = 0
     for seed in seeds:
         if group[seed] != FREE:
             continue
-        left = _list_near(codes, metric, row, stratum, group, alive, left, seed, nest)
-        all_rest = max(rest.sum(), 1.0)
+        left = _list_near(codes, ruler, pieces, group, left, seed, nest)
+        all_first, all_rest = 0.0, 0.0
         for at in range(strata):
-            if first[at] > 0:
-                plenty[at] = (rest[at] / all_rest) / (first[at] / first.sum())
-        nest.tally[:] = 0
+            all_first += nest.stock[0, at]
+            all_rest += nest.stock[1, at]
+        for at in range(strata):
+            if nest.stock[0, at] > 0:
+                nest.stock[2, at] = nest.stock[1, at] / max(all_rest, 1.0) * all_first / nest.stock[0, at]
         size, members, p = 0, 0, seed
         while p >= 0:
-            _take(codes, rules, value, row, held, nest, p, members == 0)
+            put(codes, nest.box, pieces[p, 0], members == 0)
+            shift(rules, desk, value, pieces[p, 0], pieces[p, 1], MINE)
             group[p] = groups
-            member[members] = p
+            nest.member[members] = p
             members += 1
-            size += held[p]
-            lack = violation(rules, nest.tally, nest.present, nest.many, size, nest.room)
+            size += pieces[p, 1]
+            lack = violation(rules, desk, MINE, size)
             if lack <= 0 and size >= k:
                 break
             p = -1
             if members < MOST_MEMBERS:
-                top = _fill_gains(rules, value, example, group, nest, size, lack)
-                p = _next_piece(codes, metric, row, group, nest, lack, top, plenty)
+                top = _fill_gains(rules, desk, value, example, group, nest, size, lack)
+                p = _next_piece(codes, ruler, pieces, group, nest, lack, top)
         for j in range(members):
+            m = nest.member[j]
+            shift(rules, desk, value, pieces[m, 0], -pieces[m, 1], MINE)
             if p < 0:
-                group[member[j]] = FREE
+                group[m] = FREE
             else:
-                rest[stratum[member[j]]] -= held[member[j]]
+                nest.stock[1, pieces[m, 2]] -= pieces[m, 1]
         if p < 0:
             group[seed] = STUCK
         else:
             groups += 1
-    return group, groups
+    return groups

@@ -9,155 +9,254 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from shoal.kernels.compiled import inner
+
 __all__ = [
+    "BOTH",
+    "COLUMN",
     "DISTINCT",
     "ENTROPY",
     "EQUAL",
+    "HEIGHT",
     "HIERARCHY",
+    "KIND",
+    "LEVELS",
+    "MINE",
     "ORDERED",
+    "OWN",
     "RECURSIVE",
     "SHARE",
+    "SIZE",
+    "SUMS",
+    "TAIL",
+    "THEIRS",
+    "UP_TO",
+    "Desk",
     "Rules",
+    "clear",
+    "make_desk",
+    "note",
+    "shift",
+    "sort_present",
     "violation",
 ]
 
 DISTINCT, ENTROPY, RECURSIVE, SHARE, EQUAL, ORDERED, HIERARCHY = 0, 1, 2, 3, 4, 5, 6
+KIND, COLUMN, TAIL, SIZE, HEIGHT, LEVELS = 0, 1, 2, 3, 4, 5
+OWN, UP_TO, SUMS = 0, 1, 2
 TOLERANCE = 1e-10
+MINE, THEIRS, BOTH = np.int64(0), np.int64(1), np.int64(2)
+"""The tallies."""
 
 
 class Rules(NamedTuple):
     """All rules of a table, packed.
 
-    Rule r looks at column `column[r]`, whose `size` values have slots from `offset` on. There `share` is
-    the value's share of the whole table, `up_to` the sum of shares up to it, and `sums` the sum of `up_to`
-    before it (one slot more). Row l of `level` from `level_offset` on holds for each value the first
-    one below its ancestor on level l, for `height` levels.
+    A line of `asked` per rule: its kind, column and tail, the column's values, the height of its hierarchy
+    and where its levels begin in `level`. The values of a column have slots from `offset` on, one more than
+    there are. `share` has a line for a value's share of the whole table, for the sum of shares up to
+    it, and for the sum of those sums before it. Each level holds for each value
+    the first one below its ancestor.
     """
 
-    kind: NDArray[np.int64]
-    column: NDArray[np.int64]
+    asked: NDArray[np.int64]
     limit: NDArray[np.float64]
-    tail: NDArray[np.int64]
-    size: NDArray[np.int64]
     offset: NDArray[np.int64]
     share: NDArray[np.float64]
-    up_to: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    height: NDArray[np.int64]
-    level_offset: NDArray[np.int64]
     level: NDArray[np.int32]
 
 
-@njit(cache=True)
-def violation(rules, tally, present, many, size, room):
-    """How much is lacking, summed over rules; 0 exactly where all hold.
+class Desk(NamedTuple):
+    """Where groups are counted: three tallies, the values present in each column and how many, and room."""
 
-    Needs `tally` with `size` records in all, and `present` ascending for ordered columns. `room` is
-    working space of the tally's length.
+    tally: NDArray[np.int64]
+    present: NDArray[np.int64]
+    many: NDArray[np.int64]
+    room: NDArray[np.float64]
+
+
+def make_desk(rules: Rules) -> Desk:
+    """An empty desk."""
+    slots = rules.share.shape[1]
+    return Desk(
+        np.zeros((3, slots), dtype=np.int64),
+        np.zeros(slots, dtype=np.int64),
+        np.zeros(rules.offset.size, dtype=np.int64),
+        np.zeros(slots),
+    )
+
+
+@inner
+def note(rules, desk, value, row, held, which):
+    """Count records of a distinct row into a tally; new values join those present."""
+    for column in range(rules.offset.size):
+        at = rules.offset[column]
+        slot = at + value[row, column]
+        if desk.tally[MINE, slot] == 0 and desk.tally[THEIRS, slot] == 0:
+            desk.present[at + desk.many[column]] = value[row, column]
+            desk.many[column] += 1
+        desk.tally[which, slot] += held
+
+
+@inner
+def shift(rules, desk, value, row, held, which):
+    """Count records of a row, whose values are present, into a tally; out of it where `held` is below 0."""
+    for column in range(rules.offset.size):
+        desk.tally[which, rules.offset[column] + value[row, column]] += held
+
+
+@inner
+def clear(rules, desk):
+    """Forget all counts and values."""
+    for column in range(rules.offset.size):
+        at = rules.offset[column]
+        for j in range(desk.many[column]):
+            slot = at + desk.present[at + j]
+            for which in range(3):
+                desk.tally[which, slot] = 0
+        desk.many[column] = 0
+
+
+@inner
+def sort_present(rules, desk):
+    """Put the values present in order, where an ordered rule looks at them; a heap sort."""
+    for r in range(rules.limit.size):
+        if rules.asked[r, KIND] != ORDERED:
+            continue
+        at = rules.offset[rules.asked[r, COLUMN]]
+        many = desk.many[rules.asked[r, COLUMN]]
+        start, end = many // 2, many
+        while end > 1:
+            if start > 0:
+                start -= 1
+            else:
+                end -= 1
+                desk.present[at], desk.present[at + end] = desk.present[at + end], desk.present[at]
+            root = start
+            while 2 * root + 1 < end:
+                child = 2 * root + 1
+                if child + 1 < end and desk.present[at + child] < desk.present[at + child + 1]:
+                    child += 1
+                if desk.present[at + root] >= desk.present[at + child]:
+                    break
+                one = desk.present[at + root]
+                desk.present[at + root] = desk.present[at + child]
+                desk.present[at + child] = one
+                root = child
+
+
+@inner
+def violation(rules, desk, which, size):
+    """How much a tally of `size` records lacks, summed over rules; 0 exactly where all hold.
+
+    Needs `present` ascending for ordered columns.
     """
     total = 0.0
-    for r in range(rules.kind.size):
-        kind, column, limit = rules.kind[r], rules.column[r], rules.limit[r]
-        at, held = rules.offset[column], many[column]
-        if kind == DISTINCT:
-            found = 0
-            for j in range(held):
-                found += tally[at + present[at + j]] > 0
-            short = (limit - found) / limit
-        elif kind == ENTROPY:
-            mixed = 0.0
-            for j in range(held):
-                n = tally[at + present[at + j]]
-                if n > 0:
-                    mixed += n * np.log(n)
-            short = (np.log(limit) - np.log(size) + mixed / size) / np.log(limit)
+    for r in range(rules.limit.size):
+        kind, column, limit = rules.asked[r, KIND], rules.asked[r, COLUMN], rules.limit[r]
+        at, held = rules.offset[column], desk.many[column]
+        if kind == ORDERED:
+            short = _ordered(rules, desk, which, r, size) - limit
+        elif kind == HIERARCHY:
+            short = _by_hierarchy(rules, desk, which, r, size) - limit
         elif kind == RECURSIVE:
-            short = _recursive(tally, present, at, held, size, limit, rules.tail[r], room)
-        elif kind == SHARE:
-            most = 0
-            for j in range(held):
-                most = max(most, tally[at + present[at + j]])
-            short = most / size - limit
-        elif kind == EQUAL:
-            apart = 1.0
-            for j in range(held):
-                slot = at + present[at + j]
-                apart += abs(tally[slot] / size - rules.share[slot]) - rules.share[slot]
-            short = apart / 2 - limit
-        elif kind == ORDERED:
-            short = _ordered(rules, tally, present, column, held, size) - limit
+            short = _recursive(rules, desk, which, r, size)
         else:
-            short = _by_hierarchy(rules, tally, column, size, room) - limit
+            # the other four are sums over the values, or the most of them
+            found = 0.0
+            for j in range(held):
+                slot = at + desk.present[at + j]
+                n = desk.tally[which, slot]
+                if kind == EQUAL:
+                    share = rules.share[OWN, slot]
+                    found += abs(n / size - share) - share
+                elif kind == SHARE:
+                    found = max(found, float(n))
+                elif n > 0:
+                    found += 1.0 if kind == DISTINCT else n * np.log(n)
+            if kind == DISTINCT:
+                short = (limit - found) / limit
+            elif kind == ENTROPY:
+                short = (np.log(limit) - np.log(size) + found / size) / np.log(limit)
+            elif kind == SHARE:
+                short = found / size - limit
+            else:
+                short = (1.0 + found) / 2 - limit
         if short > TOLERANCE:
             total += short
     return total
 
 
-@njit(cache=True)
-def _recursive(tally, present, at, held, size, c, tail, room):
+@inner
+def _recursive(rules, desk, which, r, size):
     """The commonest value less c times all but the tail - 1 commonest; it must be below 0."""
-    kept = 0
-    for j in range(held):
-        n = tally[at + present[at + j]]
+    column, tail = rules.asked[r, COLUMN], rules.asked[r, TAIL]
+    at, kept = rules.offset[column], 0
+    for j in range(desk.many[column]):
+        n = desk.tally[which, at + desk.present[at + j]]
         place = kept
         if kept < tail - 1:
             kept += 1
-        elif kept == 0 or room[kept - 1] >= n:
+        elif kept == 0 or desk.room[kept - 1] >= n:
             continue
         else:
             place = kept - 1
-        while place > 0 and room[place - 1] < n:
-            room[place] = room[place - 1]
+        while place > 0 and desk.room[place - 1] < n:
+            desk.room[place] = desk.room[place - 1]
             place -= 1
-        room[place] = n
+        desk.room[place] = n
     rest = float(size)
     for j in range(kept):
-        rest -= room[j]
-    short = (room[0] - c * rest) / size
+        rest -= desk.room[j]
+    short = (desk.room[0] - rules.limit[r] * rest) / size
     # strictly below: equality lacks something too
     return short + 1e-6 if short > -TOLERANCE else 0.0
 
 
-@njit(cache=True)
-def _ordered(rules, tally, present, column, held, size):
+@inner
+def _ordered(rules, desk, which, r, size):
     """The earth mover's distance on a line of values, 1 from first to last."""
-    at = rules.offset[column]
-    gaps = rules.size[column] - 1
+    column, gaps = rules.asked[r, COLUMN], rules.asked[r, SIZE] - 1
+    at, held = rules.offset[column], desk.many[column]
     if gaps < 1:
         return 0.0
     total, level, begin = 0.0, 0.0, 0
     for j in range(held + 1):
-        end = present[at + j] if j < held else gaps
-        if j < held and tally[at + end] == 0:
+        end = desk.present[at + j] if j < held else gaps
+        if j < held and desk.tally[which, at + end] == 0:
             continue
         stop = min(end, gaps)
         if stop > begin:
             # from `split` on, the table's sum is above the group's
-            split = begin + np.searchsorted(rules.up_to[at + begin : at + stop], level)
-            total += level * (split - begin) - (rules.sums[at + split] - rules.sums[at + begin])
-            total += rules.sums[at + stop] - rules.sums[at + split] - level * (stop - split)
+            split, above = begin, stop
+            while split < above:
+                middle = (split + above) // 2
+                if rules.share[UP_TO, at + middle] < level:
+                    split = middle + 1
+                else:
+                    above = middle
+            total += level * (2 * split - begin - stop) - 2 * rules.share[SUMS, at + split]
+            total += rules.share[SUMS, at + begin] + rules.share[SUMS, at + stop]
         begin = stop
         if j < held:
-            level += tally[at + end] / size
+            level += desk.tally[which, at + end] / size
     return total / gaps
 
 
-@njit(cache=True)
-def _by_hierarchy(rules, tally, column, size, room):
+@inner
+def _by_hierarchy(rules, desk, which, r, size):
     """The earth mover's distance where two values are as far apart as their ancestor is high."""
-    at, values, height = rules.offset[column], rules.size[column], rules.height[column]
-    if height == 0:
-        return 0.0
+    at, values = rules.offset[rules.asked[r, COLUMN]], rules.asked[r, SIZE]
+    height = rules.asked[r, HEIGHT]
     total = 0.0
     for step in range(height):
-        first = rules.level_offset[column] + step * values
+        first = rules.asked[r, LEVELS] + step * values
         for v in range(values):
-            room[v] = 0.0
+            desk.room[v] = 0.0
         for v in range(values):
-            room[rules.level[first + v]] += tally[at + v] / size - rules.share[at + v]
+            desk.room[rules.level[first + v]] += desk.tally[which, at + v] / size - rules.share[OWN, at + v]
         for v in range(values):
-            total += abs(room[v])
-    return total / (2 * height)
+            total += abs(desk.room[v])
+    return total / (2 * max(height, 1))

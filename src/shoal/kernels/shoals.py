@@ -5,214 +5,207 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.spans import SET, span
+from shoal.kernels.compiled import entry, inner, leaf
+from shoal.kernels.ruler import AT, FORM, Ruler, width
+from shoal.kernels.spans import SET
 
 __all__ = [
+    "AFTER",
+    "HEAD",
+    "HELD",
+    "HIGH",
+    "LOW",
+    "MASK",
+    "NONE",
+    "NO_ONE",
+    "PIECES",
+    "ROW",
+    "SIZE",
     "Shoals",
-    "bits_of",
-    "box_without",
-    "clear_tally",
-    "count_values",
-    "joined",
-    "loss_of",
+    "fill_box",
+    "insert",
     "make_shoals",
     "merge",
     "pull",
     "push",
+    "put",
     "rebox",
-    "shift_values",
-    "sort_present",
+    "unite",
+    "with_row",
 ]
+
+ROW, HELD, AFTER = 0, 1, 2
+HEAD, SIZE, PIECES = 0, 1, 2
+LOW, HIGH, MASK = 0, 1, 2
+NONE, NO_ONE = np.int64(-1), np.int64(0)
+"""No piece, row or group, and a list of none; plain numbers would be compiled each in a form of its own."""
 
 
 class Shoals(NamedTuple):
     """Groups as chains of pieces, with their boxes.
 
-    Piece p holds `held[p]` records of distinct row `row[p]`; `after[p]` is the next piece of its group,
-    whose first is `head[g]`, -1 at the end. `mask` has a bit per member of a label column (codes 64 apart
-    share one, which only blurs which neighbour is nearest).
+    A line of `piece` holds a distinct row, how many records of it there are, and the next piece of the same
+    group, -1 at the end; a line of `group` its first piece, its records and its pieces. A `box` has lines
+    for the least and the greatest code per axis, and for a bit per member of a label column (codes
+    64 apart share one, which only blurs which neighbour is nearest). `wide` is what a record gives up.
     """
 
-    row: NDArray[np.int32]
-    held: NDArray[np.int64]
-    after: NDArray[np.int64]
-    head: NDArray[np.int64]
-    size: NDArray[np.int64]
-    pieces: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    mask: NDArray[np.uint64]
+    piece: NDArray[np.int64]
+    group: NDArray[np.int64]
+    box: NDArray[np.int64]
+    wide: NDArray[np.float64]
 
 
 def make_shoals(
     codes: NDArray[np.int32],
+    ruler: Ruler,
     row: NDArray[np.integer],
-    held: NDArray[np.int64],
-    group: NDArray[np.int64],
+    held: NDArray[np.integer],
+    group: NDArray[np.integer],
     groups: int,
 ) -> Shoals:
     """The groups of pieces that stand in any order."""
-    axes = codes.shape[1]
     shoals = Shoals(
-        row=row.astype(np.int32),
-        held=held.astype(np.int64),
-        after=np.full(row.size, -1, dtype=np.int64),
-        head=np.full(groups, -1, dtype=np.int64),
-        size=np.zeros(groups, dtype=np.int64),
-        pieces=np.zeros(groups, dtype=np.int64),
-        low=np.zeros((groups, axes), dtype=np.int32),
-        high=np.zeros((groups, axes), dtype=np.int32),
-        mask=np.zeros((groups, axes), dtype=np.uint64),
+        piece=np.column_stack([row, held, np.full(row.size, -1)]).astype(np.int64),
+        group=np.zeros((groups, 3), dtype=np.int64),
+        box=np.zeros((groups, 3, codes.shape[1]), dtype=np.int64),
+        wide=np.zeros(groups),
     )
-    _chain_inplace(codes, shoals, group.astype(np.int64))
+    shoals.group[:, HEAD] = -1
+    _chain_inplace(codes, ruler, shoals, group.astype(np.int64))
     return shoals
 
 
-@njit(cache=True)
-def _chain_inplace(codes, s, group):
-    for p in range(s.row.size - 1, -1, -1):
+@entry
+def _chain_inplace(codes, ruler, s, group):
+    for p in range(group.size - 1, -1, -1):
         push(s, group[p], p)
-    for g in range(s.head.size):
-        rebox(codes, s, g)
+    for g in range(s.wide.size):
+        rebox(codes, ruler, s, g)
 
 
-@njit(cache=True)
+@leaf
 def push(s, g, p):
     """Put piece p, which stands nowhere, into group g; its box is not changed."""
-    s.after[p] = s.head[g]
-    s.head[g] = p
-    s.size[g] += s.held[p]
-    s.pieces[g] += 1
+    s.piece[p, AFTER] = s.group[g, HEAD]
+    s.group[g, HEAD] = p
+    s.group[g, SIZE] += s.piece[p, HELD]
+    s.group[g, PIECES] += 1
 
 
-@njit(cache=True)
+@leaf
 def pull(s, g, p):
     """Take piece p out of group g; its box is not changed."""
-    if s.head[g] == p:
-        s.head[g] = s.after[p]
+    if s.group[g, HEAD] == p:
+        s.group[g, HEAD] = s.piece[p, AFTER]
     else:
-        before = s.head[g]
-        while s.after[before] != p:
-            before = s.after[before]
-        s.after[before] = s.after[p]
-    s.size[g] -= s.held[p]
-    s.pieces[g] -= 1
+        before = s.group[g, HEAD]
+        while s.piece[before, AFTER] != p:
+            before = s.piece[before, AFTER]
+        s.piece[before, AFTER] = s.piece[p, AFTER]
+    s.group[g, SIZE] -= s.piece[p, HELD]
+    s.group[g, PIECES] -= 1
 
 
-@njit(cache=True)
-def box_without(codes, s, g, skipped, low, high, mask):
+@inner
+def put(codes, box, row, is_first):
+    """Widen a box by a row, which it starts with where that is the first."""
+    for axis in range(codes.shape[1]):
+        code = np.int64(codes[row, axis])
+        bit = np.int64(1) << (code % 64)
+        if is_first:
+            box[LOW, axis], box[HIGH, axis], box[MASK, axis] = code, code, bit
+        else:
+            box[LOW, axis] = min(box[LOW, axis], code)
+            box[HIGH, axis] = max(box[HIGH, axis], code)
+            box[MASK, axis] |= bit
+
+
+@inner
+def unite(one, other, box):
+    """Write the box around two boxes, which may be one of them."""
+    for axis in range(box.shape[1]):
+        box[LOW, axis] = min(one[LOW, axis], other[LOW, axis])
+        box[HIGH, axis] = max(one[HIGH, axis], other[HIGH, axis])
+        box[MASK, axis] = one[MASK, axis] | other[MASK, axis]
+
+
+@inner
+def fill_box(codes, s, g, skipped, box):
     """Write the box of group g without one piece (-1 for none)."""
-    first = True
-    p = s.head[g]
+    many = 0
+    p = s.group[g, HEAD]
     while p >= 0:
         if p != skipped:
-            for axis in range(codes.shape[1]):
-                code = codes[s.row[p], axis]
-                bit = np.uint64(1) << np.uint64(code % 64)
-                if first:
-                    low[axis], high[axis], mask[axis] = code, code, bit
-                else:
-                    low[axis] = min(low[axis], code)
-                    high[axis] = max(high[axis], code)
-                    mask[axis] |= bit
-            first = False
-        p = s.after[p]
-    return not first
+            put(codes, box, s.piece[p, ROW], many == 0)
+            many += 1
+        p = s.piece[p, AFTER]
 
 
-@njit(cache=True)
-def rebox(codes, s, g):
-    """Write the box of group g anew."""
-    box_without(codes, s, g, -1, s.low[g], s.high[g], s.mask[g])
+@inner
+def rebox(codes, ruler, s, g):
+    """Write the box of group g anew, and what it gives up."""
+    if s.group[g, HEAD] >= 0:
+        fill_box(codes, s, g, NONE, s.box[g])
+        s.wide[g] = with_row(ruler, s.box[g], codes, NONE, np.inf)
 
 
-@njit(cache=True)
-def joined(metric, low, high, mask, other_low, other_high, other_mask):
-    """What one record of two boxes together gives up."""
+@inner
+def with_row(ruler, box, codes, row, limit):
+    """What one record of a box gives up once a row (-1: none) joins it; above `limit` where it is more."""
     total = 0.0
-    for axis in range(low.size):
-        if metric.form[axis] == SET:
-            members = mask[axis] | other_mask[axis]
-            held = -1
-            while members:
-                members &= members - np.uint64(1)
-                held += 1
-            total += metric.data[metric.offset[axis]] * held
-        else:
-            total += span(metric, axis, min(low[axis], other_low[axis]), max(high[axis], other_high[axis]))
+    for axis in range(codes.shape[1]):
+        low, high, members = box[LOW, axis], box[HIGH, axis], box[MASK, axis]
+        if row >= 0:
+            code = np.int64(codes[row, axis])
+            low, high, members = min(low, code), max(high, code), members | np.int64(1) << (code % 64)
+        if low < high:
+            if ruler.shape[axis, FORM] == SET:
+                total += ruler.data[ruler.shape[axis, AT]] * _more_than_one(members)
+            else:
+                total += width(ruler.shape, ruler.data, axis, low, high)
+            if total > limit:
+                break
     return total
 
 
-@njit(cache=True)
-def loss_of(metric, s, g):
-    """What all records of group g give up."""
-    return s.size[g] * joined(metric, s.low[g], s.high[g], s.mask[g], s.low[g], s.high[g], s.mask[g])
+@leaf
+def _more_than_one(members):
+    """How many bits there are, less one."""
+    held = -1
+    while members != 0:
+        members &= members - 1
+        held += 1
+    return held
 
 
-@njit(cache=True)
-def merge(codes, s, a, b):
+@inner
+def merge(codes, ruler, s, a, b):
     """Group b joins group a."""
-    last = s.head[b]
-    while s.after[last] >= 0:
-        last = s.after[last]
-    s.after[last] = s.head[a]
-    s.head[a] = s.head[b]
-    s.head[b] = -1
-    s.size[a] += s.size[b]
-    s.pieces[a] += s.pieces[b]
-    s.size[b] = 0
-    s.pieces[b] = 0
-    for axis in range(codes.shape[1]):
-        s.low[a, axis] = min(s.low[a, axis], s.low[b, axis])
-        s.high[a, axis] = max(s.high[a, axis], s.high[b, axis])
-        s.mask[a, axis] |= s.mask[b, axis]
+    last = s.group[b, HEAD]
+    while s.piece[last, AFTER] >= 0:
+        last = s.piece[last, AFTER]
+    s.piece[last, AFTER] = s.group[a, HEAD]
+    s.group[a, HEAD] = s.group[b, HEAD]
+    s.group[b, HEAD] = -1
+    for of in range(SIZE, PIECES + 1):
+        s.group[a, of] += s.group[b, of]
+        s.group[b, of] = 0
+    unite(s.box[a], s.box[b], s.box[a])
+    s.wide[a] = with_row(ruler, s.box[a], codes, NONE, np.inf)
 
 
-@njit(cache=True)
-def bits_of(codes, row, bit):
-    """Write the mask of one row."""
-    for axis in range(codes.shape[1]):
-        bit[axis] = np.uint64(1) << np.uint64(codes[row, axis] % 64)
+@leaf
+def insert(near, price, found, who, cost):
+    """Put `who` into a list of the cheapest, `found` of them so far; returns how many there are then.
 
-
-@njit(cache=True)
-def count_values(rules, value, s, g, tally, other, present, many):
-    """Count the values of group g into `tally`; new ones join `present`."""
-    p = s.head[g]
-    while p >= 0:
-        for column in range(rules.size.size):
-            at = rules.offset[column]
-            slot = at + value[s.row[p], column]
-            if tally[slot] == 0 and other[slot] == 0:
-                present[at + many[column]] = value[s.row[p], column]
-                many[column] += 1
-            tally[slot] += s.held[p]
-        p = s.after[p]
-
-
-@njit(cache=True)
-def shift_values(rules, value, s, p, tally, sign):
-    """Count piece p into `tally`, or out of it with sign -1."""
-    for column in range(rules.size.size):
-        tally[rules.offset[column] + value[s.row[p], column]] += sign * s.held[p]
-
-
-@njit(cache=True)
-def sort_present(rules, present, many):
-    """Put the values that may occur in order."""
-    for column in range(rules.size.size):
-        at = rules.offset[column]
-        present[at : at + many[column]].sort()
-
-
-@njit(cache=True)
-def clear_tally(rules, tally, present, many):
-    """Forget all counts and values."""
-    for column in range(rules.size.size):
-        at = rules.offset[column]
-        for j in range(many[column]):
-            tally[:, at + present[at + j]] = 0
-        many[column] = 0
+    Needs a place in it: the list is not full, or its last costs more.
+    """
+    place = min(found, near.size - 1)
+    while place > 0 and price[place - 1] > cost:
+        price[place], near[place] = price[place - 1], near[place - 1]
+        place -= 1
+    price[place], near[place] = cost, who
+    return min(found + 1, near.size)

@@ -1,144 +1,139 @@
-"""Cuts that keep the mix: every stratum of a group is cut at its own middle, so both parts look alike."""
+"""Cuts whose parts both obey: at the middle, or each stratum at its own, so that both parts look alike."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from shoal.kernels.ruling import violation
-from shoal.kernels.spans import SET, span
+from shoal.kernels.compiled import entry, inner
+from shoal.kernels.ruler import Ruler
+from shoal.kernels.ruling import Rules, clear, make_desk, note, sort_present, violation
+from shoal.kernels.shoals import NONE, put, with_row
 
 __all__ = ["cut_strata"]
 
-
-@njit(cache=True)
-def _part_loss(codes, metric, row, held, part, which, seen):
-    """Records and loss of the pieces whose `part` is `which`."""
-    size = 0
-    for i in range(part.size):
-        if part[i] == which:
-            size += held[i]
-    total = 0.0
-    for axis in range(codes.shape[1]):
-        low, high, members = 2**31 - 1, -1, 0
-        for i in range(part.size):
-            if part[i] == which:
-                code = codes[row[i], axis]
-                low, high = min(low, code), max(high, code)
-                if metric.form[axis] == SET and seen[code] == 0:
-                    seen[code] = 1
-                    members += 1
-        if high < 0:
-            return 0, 0.0
-        if metric.form[axis] == SET:
-            total += metric.data[metric.offset[axis]] * (members - 1)
-            for i in range(part.size):
-                seen[codes[row[i], axis]] = 0
-        else:
-            total += span(metric, axis, low, high)
-    return size, size * total
+ROW, HELD, STRATUM, SIDE = 0, 1, 2, 3
+Integers = NDArray[np.int64]
 
 
-@njit(cache=True)
-def _obeys(rules, value, row, held, part, which, size, tally, present, many, room):
-    for i in range(part.size):
-        if part[i] == which:
-            for column in range(rules.size.size):
-                at = rules.offset[column]
-                code = value[row[i], column]
-                if tally[at + code] == 0:
-                    present[at + many[column]] = code
-                    many[column] += 1
-                tally[at + code] += held[i]
-    for column in range(rules.size.size):
-        at = rules.offset[column]
-        present[at : at + many[column]].sort()
-    lack = violation(rules, tally, present, many, size, room)
-    for column in range(rules.size.size):
-        at = rules.offset[column]
-        for j in range(many[column]):
-            tally[at + present[at + j]] = 0
-        many[column] = 0
-    return lack <= 0
-
-
-@njit(cache=True)
-def cut_strata(codes, metric, rules, value, row, held, stratum, k):
+def cut_strata(
+    codes: NDArray[np.int32],
+    ruler: Ruler,
+    rules: Rules,
+    value: NDArray[np.int32],
+    row: Integers,
+    held: Integers,
+    stratum: Integers,
+    k: int,
+) -> Integers:
     """A group per piece, each obeying the rules with at least k records.
 
     Needs all pieces together to obey. A group is cut along the axis that leaves the least loss among those
-    whose parts both obey; within each stratum the lower half of the codes goes left.
+    whose parts both obey; the lower half of the codes goes left, of all of them or within each stratum.
     """
-    pieces, axes = row.size, codes.shape[1]
-    group = np.zeros(pieces, dtype=np.int64)
-    order = np.arange(pieces)
-    slots = rules.share.size
-    tally = np.zeros(slots, dtype=np.int64)
-    present = np.zeros(slots, dtype=np.int64)
-    many = np.zeros(rules.size.size, dtype=np.int64)
-    room = np.zeros(slots)
-    widest = 1
+    axes = codes.shape[1]
+    # the first half of the lists is by stratum, then code; the other by code alone
+    lists = np.empty((2 * axes, row.size), dtype=np.int64)
     for axis in range(axes):
-        widest = max(widest, metric.size[axis])
-    seen = np.zeros(widest, dtype=np.int8)
-    starts = np.zeros(pieces + 1, dtype=np.int64)
-    stops = np.zeros(pieces + 1, dtype=np.int64)
-    stops[0] = pieces
-    open_, groups = 1, 0
-    while open_ > 0:
-        open_ -= 1
-        begin, end = starts[open_], stops[open_]
-        mine = order[begin:end].copy()
-        its_row, its_held = row[mine], held[mine]
-        total = its_held.sum()
-        best, best_part = np.inf, np.zeros(0, dtype=np.int8)
-        if total >= 2 * k:
-            for axis in range(axes):
-                key = np.empty(mine.size, dtype=np.int64)
-                for i in range(mine.size):
-                    key[i] = stratum[mine[i]] * metric.size[axis] + codes[its_row[i], axis]
-                by_key = np.argsort(key, kind="mergesort")
-                part = np.zeros(mine.size, dtype=np.int8)
-                first, left, balance = 0, 0, 0
-                while first < mine.size:
-                    last, weight = first, 0
-                    while last < mine.size and stratum[mine[by_key[last]]] == stratum[mine[by_key[first]]]:
-                        weight += its_held[by_key[last]]
-                        last += 1
-                    # odd strata give their middle record to the side that has less so far
-                    goal = weight // 2 + (weight % 2 if balance <= 0 else 0)
-                    left = 0
-                    for i in range(first, last):
-                        if left < goal:
-                            left += its_held[by_key[i]]
-                        else:
-                            part[by_key[i]] = 1
-                    balance += 2 * left - weight
-                    first = last
-                size_left, loss_left = _part_loss(codes, metric, its_row, its_held, part, 0, seen)
-                size_right, loss_right = _part_loss(codes, metric, its_row, its_held, part, 1, seen)
-                if min(size_left, size_right) < k or loss_left + loss_right >= best:
-                    continue
-                if _obeys(
-                    rules, value, its_row, its_held, part, 0, size_left, tally, present, many, room
-                ) and _obeys(
-                    rules, value, its_row, its_held, part, 1, size_right, tally, present, many, room
-                ):
-                    best, best_part = loss_left + loss_right, part
-        if best_part.size == 0:
-            for i in range(mine.size):
-                group[mine[i]] = groups
+        lists[axis] = np.lexsort((codes[row, axis], stratum))
+        lists[axes + axis] = np.lexsort((stratum, codes[row, axis]))
+    pieces = np.column_stack([row, held, stratum, np.zeros(row.size)]).astype(np.int64)
+    bounds = np.zeros((row.size + 1, 2), dtype=np.int64)
+    group = np.zeros(row.size, dtype=np.int64)
+    box = np.zeros((2, 3, axes), dtype=np.int64)
+    _cut_all(codes, ruler, rules, value, pieces, lists, bounds, group, box, k, make_desk(rules))
+    return group
+
+
+@inner
+def _halve(pieces, order, by_stratum):
+    """Give every piece of a list its side; returns the records on the left and on the right."""
+    first, left, right = 0, 0, 0
+    while first < order.size:
+        last, weight = first, 0
+        stratum = pieces[order[first], STRATUM]
+        while last < order.size and (not by_stratum or pieces[order[last], STRATUM] == stratum):
+            weight += pieces[order[last], HELD]
+            last += 1
+        # odd strata give their middle record to the side that has less so far
+        goal, here = weight // 2 + (weight % 2 if left <= right else 0), 0
+        for i in range(first, last):
+            is_left = here < goal
+            pieces[order[i], SIDE] = 0 if is_left else 1
+            here += pieces[order[i], HELD] if is_left else 0
+        left, right, first = left + here, right + weight - here, last
+    return left, right
+
+
+@inner
+def _cost(codes, ruler, rules, desk, value, pieces, order, left, right, box, best):
+    """The loss of two parts; infinite where it is no less than `best` or a part breaks a rule."""
+    for side in range(2):
+        many = 0
+        for i in range(order.size):
+            if pieces[order[i], SIDE] == side:
+                put(codes, box[side], pieces[order[i], ROW], many == 0)
+                many += 1
+    cost = 0.0
+    for side in range(2):
+        size = left if side == 0 else right
+        cost += size * with_row(ruler, box[side], codes, NONE, np.inf)
+    if cost >= best:
+        return np.inf
+    for i in range(order.size):
+        p = order[i]
+        note(rules, desk, value, pieces[p, ROW], pieces[p, HELD], pieces[p, SIDE])
+    sort_present(rules, desk)
+    for side in range(2):
+        if violation(rules, desk, side, left if side == 0 else right) > 0:
+            cost = np.inf
+            break
+    clear(rules, desk)
+    return cost
+
+
+@inner
+def _part(pieces, order, room):
+    """Put those of the left in front, in the same order; returns how many they are."""
+    at = 0
+    for side in range(2):
+        for i in range(order.size):
+            if pieces[order[i], SIDE] == side:
+                room[at] = order[i]
+                at += 1
+        if side == 0:
+            middle = at
+    order[:] = room[: order.size]
+    return middle
+
+
+@entry
+def _cut_all(codes, ruler, rules, value, pieces, lists, bounds, group, box, k, desk):
+    room = np.empty(group.size, dtype=np.int64)
+    half = lists.shape[0] // 2
+    bounds[0, 1] = group.size
+    waiting, groups = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        begin, end = bounds[waiting, 0], bounds[waiting, 1]
+        best, chosen = np.inf, -1
+        for which in range(lists.shape[0]):
+            order = lists[which, begin:end]
+            left, right = _halve(pieces, order, which < half)
+            if min(left, right) < k:
+                continue
+            cost = _cost(codes, ruler, rules, desk, value, pieces, order, left, right, box, best)
+            if cost < best:
+                best, chosen = cost, which
+        if chosen < 0:
+            for i in range(begin, end):
+                group[lists[0, i]] = groups
             groups += 1
             continue
-        at = begin
-        for which in range(2):
-            for i in range(mine.size):
-                if best_part[i] == which:
-                    order[at] = mine[i]
-                    at += 1
-            if which == 0:
-                middle = at
-        starts[open_], stops[open_] = begin, middle
-        starts[open_ + 1], stops[open_ + 1] = middle, end
-        open_ += 2
-    return group
+        _halve(pieces, lists[chosen, begin:end], chosen < half)
+        middle = begin
+        for which in range(lists.shape[0]):
+            middle = begin + _part(pieces, lists[which, begin:end], room)
+        bounds[waiting, 0], bounds[waiting, 1] = begin, middle
+        bounds[waiting + 1, 0], bounds[waiting + 1, 1] = middle, end
+        waiting += 2

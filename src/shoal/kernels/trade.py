@@ -1,180 +1,241 @@
-"""Groups that obey trade records or take one in, where that loses least and all rules still hold."""
+"""Groups trade records: what one piece costs elsewhere, alone or against one that comes back."""
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
-from shoal.kernels.ruling import violation
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.compiled import entry, inner
+from shoal.kernels.ruling import MINE, THEIRS, clear, note, sort_present, violation
 from shoal.kernels.shoals import (
-    bits_of,
-    box_without,
-    clear_tally,
-    count_values,
-    joined,
-    loss_of,
+    AFTER,
+    HEAD,
+    HELD,
+    NO_ONE,
+    NONE,
+    PIECES,
+    ROW,
+    SIZE,
+    fill_box,
+    insert,
     pull,
     push,
+    put,
     rebox,
-    shift_values,
-    sort_present,
+    unite,
+    with_row,
 )
 
-__all__ = ["place_rest", "trade_records"]
+__all__ = ["MOST_PIECES", "NOTHING", "Table", "best_trade", "count_group", "do_trade", "list_pieces"]
+__all__ += ["make_table", "place_rest", "trade_records"]
 
-NEAR = 6
-"""Groups that a piece tries to go to."""
 MOST_PIECES = 60
 """With larger groups no swap is looked for."""
+ONE, NOTHING = np.int64(1), np.int64(-2)
+"""No trade was found; -1 is a piece that goes and none that comes back."""
 
 
-@njit(cache=True)
-def _near(codes, metric, s, mine, wide, a, p, bit, near, price):
-    """The groups but a that piece p costs least; returns how many of `near` are filled."""
-    row = codes[s.row[p]]
-    most = near.size
-    found = 0
+class Table(NamedTuple):
+    """Room to lay out two groups.
+
+    `box` has that of the first group without a piece, then for each piece of the second, listed in
+    `piece`, the box of the others; `near` and `price` list groups, cheapest first.
+    """
+
+    box: NDArray[np.int64]
+    piece: NDArray[np.int64]
+    near: NDArray[np.int64]
+    price: NDArray[np.float64]
+
+
+def make_table(axes: int, near: int) -> Table:
+    """An empty table, with room for so many near groups."""
+    return Table(
+        np.zeros((MOST_PIECES + 2, 3, axes), dtype=np.int64),
+        np.zeros(MOST_PIECES, dtype=np.int64),
+        np.zeros(near, dtype=np.int64),
+        np.zeros(near),
+    )
+
+
+@inner
+def count_group(rules, desk, value, s, g, which):
+    """Count all values of a group into a tally."""
+    p = s.group[g, HEAD]
+    while p >= 0:
+        note(rules, desk, value, s.piece[p, ROW], s.piece[p, HELD], which)
+        p = s.piece[p, AFTER]
+
+
+@inner
+def list_pieces(codes, s, g, table):
+    """List the pieces of a group, each with the box of all others. Needs at most MOST_PIECES of them."""
+    p, many = s.group[g, HEAD], 0
+    while p >= 0:
+        table.piece[many] = p
+        many += 1
+        p = s.piece[p, AFTER]
+    # forwards the box of those before, then backwards that of those after joins it
+    before = table.box[MOST_PIECES + 1]
+    for side in range(2):
+        for j in range(many):
+            at = j if side == 0 else many - 1 - j
+            if j > 0:
+                known = before if side == 0 or at == 0 else table.box[1 + at]
+                unite(known, before, table.box[1 + at])
+            put(codes, before, s.piece[table.piece[at], ROW], j == 0)
+    return many
+
+
+@inner
+def _hand_over(rules, desk, value, s, p, sign):
+    """Count piece p, unless it is none, with the other group; back again with sign -1."""
+    if p >= 0:
+        held = sign * s.piece[p, HELD]
+        for column in range(rules.offset.size):
+            slot = rules.offset[column] + value[s.piece[p, ROW], column]
+            desk.tally[MINE, slot] -= held
+            desk.tally[THEIRS, slot] += held
+
+
+@inner
+def best_trade(codes, ruler, rules, desk, value, s, table, a, p, b, many, k, lack_a, lack_b, best):
+    """The cheapest way for piece p (NONE: none) from group a to b, and a piece back or none.
+
+    Where group a lacks something it must lack less afterwards, and loss counts per remedy; group b may not
+    get worse. Returns the score, below `best`, and the piece that comes back. Needs both groups counted, in
+    this order, the first box of `table` without p, and the first `many` pieces of b listed there.
+    """
+    before = s.group[a, SIZE] * s.wide[a] + s.group[b, SIZE] * s.wide[b]
+    taken = NOTHING
+    row_p, held_p = (s.piece[p, ROW], s.piece[p, HELD]) if p >= 0 else (NONE, np.int64(0))
+    _hand_over(rules, desk, value, s, p, ONE)
+    for j in range(-1 if p >= 0 else 0, many):
+        q, row_q, held_q, rest = NONE, NONE, np.int64(0), s.box[b]
+        if j >= 0:
+            q, rest = table.piece[j], table.box[1 + j]
+            row_q, held_q = s.piece[q, ROW], s.piece[q, HELD]
+        size_a, size_b = s.group[a, SIZE] - held_p + held_q, s.group[b, SIZE] + held_p - held_q
+        if min(size_a, size_b) < k:
+            continue
+        # more would not be worth a full remedy
+        most = max(best * (lack_a + lack_b), 0.0) if lack_a > 0 else best
+        added = size_a * with_row(ruler, table.box[0], codes, row_q, np.inf) - before
+        if added < most:
+            added += size_b * with_row(ruler, rest, codes, row_p, np.inf)
+        if added >= most:
+            continue
+        _hand_over(rules, desk, value, s, q, -ONE)
+        after_b = violation(rules, desk, THEIRS, size_b)
+        after_a = violation(rules, desk, MINE, size_a) if after_b <= lack_b else np.inf
+        _hand_over(rules, desk, value, s, q, ONE)
+        gained = lack_a - after_a
+        if gained > 1e-9 or (gained >= 0 and lack_a <= 0):
+            score = added / (gained + lack_b - after_b) if lack_a > 0 and added > 0 else added
+            if score < best:
+                best, taken = score, q
+    _hand_over(rules, desk, value, s, p, -ONE)
+    return best, taken
+
+
+@inner
+def do_trade(codes, ruler, s, a, p, b, q):
+    """Piece p goes from group a to b and piece q comes back; below 0 is none."""
+    if p >= 0:
+        pull(s, a, p)
+        push(s, b, p)
+    if q >= 0:
+        pull(s, b, q)
+        push(s, a, q)
+    rebox(codes, ruler, s, a)
+    rebox(codes, ruler, s, b)
+
+
+@inner
+def _near(codes, ruler, s, mine, a, p, table):
+    """The groups but a that piece p costs least; returns how many are listed."""
+    row, held = s.piece[p, ROW], s.piece[p, HELD]
+    found, last = NO_ONE, table.near.size - 1
     for b in mine:
-        if b == a or s.head[b] < 0 or (found == most and s.held[p] * wide[b] >= price[most - 1]):
+        size = s.group[b, SIZE]
+        if b == a or size == 0:
             continue
-        cost = joined(metric, s.low[b], s.high[b], s.mask[b], row, row, bit)
-        cost = cost * (s.size[b] + s.held[p]) - s.size[b] * wide[b]
-        if found == most and cost >= price[most - 1]:
+        most = np.inf if found <= last else table.price[last]
+        own = size * s.wide[b]
+        limit = (most + own) / (size + held)
+        if s.wide[b] >= limit:
             continue
-        place = min(found, most - 1)
-        found = min(found + 1, most)
-        while place > 0 and price[place - 1] > cost:
-            price[place], near[place] = price[place - 1], near[place - 1]
-            place -= 1
-        price[place], near[place] = cost, b
+        cost = with_row(ruler, s.box[b], codes, row, limit)
+        if cost < limit:
+            found = insert(table.near, table.price, found, b, cost * (size + held) - own)
     return found
 
 
-@njit(cache=True)
-def _fill_wide(metric, s, mine, wide):
-    for g in mine:
-        if s.head[g] >= 0:
-            wide[g] = loss_of(metric, s, g) / s.size[g]
+@entry
+def trade_records(codes, ruler, rules, value, s, mine, k, inside, desk, table):
+    """Every piece once: it moves to a near group or swaps with a piece there; returns how many did.
 
-
-@njit(cache=True, nogil=True)
-def trade_records(codes, metric, rules, value, s, mine, k):
-    """Every piece once: it moves to a near group or swaps with a piece there; returns the loss won.
-
-    Needs groups that obey; they still do afterwards.
+    Needs groups that obey; they still do afterwards. Pieces that lie inside the box of the others of their
+    group, and so free nothing themselves, stay unless `inside` says so.
     """
-    axes, slots = codes.shape[1], rules.share.size
-    tally = np.zeros((2, slots), dtype=np.int64)
-    present = np.zeros(slots, dtype=np.int64)
-    many = np.zeros(rules.size.size, dtype=np.int64)
-    room = np.zeros(slots)
-    near, price = np.zeros(NEAR, dtype=np.int64), np.zeros(NEAR)
-    low = np.zeros((2, axes), dtype=np.int32)
-    high = np.zeros((2, axes), dtype=np.int32)
-    mask = np.zeros((2, axes), dtype=np.uint64)
-    bit = np.zeros((2, axes), dtype=np.uint64)
-    wide = np.zeros(s.head.size)
-    _fill_wide(metric, s, mine, wide)
-    won = 0.0
+    done = 0
     for a in mine:
-        p = s.head[a]
-        while p >= 0 and s.pieces[a] > 1:
-            following = s.after[p]
-            box_without(codes, s, a, p, low[0], high[0], mask[0])
-            bits_of(codes, s.row[p], bit[0])
-            row = codes[s.row[p]]
-            left = s.size[a] - s.held[p]
-            freed = s.size[a] * wide[a]
-            freed -= left * joined(metric, low[0], high[0], mask[0], low[0], high[0], mask[0])
-            found = _near(codes, metric, s, mine, wide, a, p, bit[0], near, price)
-            best, to, take = -1e-9, -1, -1
+        p = s.group[a, HEAD]
+        while p >= 0 and s.group[a, PIECES] > 1:
+            following = s.piece[p, AFTER]
+            fill_box(codes, s, a, p, table.box[0])
+            best, to, back = -1e-9, NONE, NOTHING
+            found = NO_ONE
+            if inside or with_row(ruler, table.box[0], codes, NONE, np.inf) < s.wide[a]:
+                found = _near(codes, ruler, s, mine, a, p, table)
             for at in range(found):
-                b = near[at]
-                count_values(rules, value, s, a, tally[0], tally[1], present, many)
-                count_values(rules, value, s, b, tally[1], tally[0], present, many)
-                sort_present(rules, present, many)
-                shift_values(rules, value, s, p, tally[0], -1)
-                shift_values(rules, value, s, p, tally[1], 1)
-                if (
-                    left >= k
-                    and price[at] - freed < best
-                    and violation(rules, tally[0], present, many, left, room) <= 0
-                    and violation(rules, tally[1], present, many, s.size[b] + s.held[p], room) <= 0
-                ):
-                    best, to, take = price[at] - freed, b, -1
-                q = s.head[b] if 1 < s.pieces[b] <= MOST_PIECES else -1
-                while q >= 0:
-                    size_a, size_b = left + s.held[q], s.size[b] + s.held[p] - s.held[q]
-                    if size_a >= k and size_b >= k:
-                        bits_of(codes, s.row[q], bit[1])
-                        other = codes[s.row[q]]
-                        added = size_a * joined(metric, low[0], high[0], mask[0], other, other, bit[1])
-                        added -= s.size[a] * wide[a] + s.size[b] * wide[b]
-                        if added < best:
-                            box_without(codes, s, b, q, low[1], high[1], mask[1])
-                            added += size_b * joined(metric, low[1], high[1], mask[1], row, row, bit[0])
-                        if added < best:
-                            shift_values(rules, value, s, q, tally[1], -1)
-                            shift_values(rules, value, s, q, tally[0], 1)
-                            if (
-                                violation(rules, tally[0], present, many, size_a, room) <= 0
-                                and violation(rules, tally[1], present, many, size_b, room) <= 0
-                            ):
-                                best, to, take = added, b, q
-                            shift_values(rules, value, s, q, tally[1], 1)
-                            shift_values(rules, value, s, q, tally[0], -1)
-                    q = s.after[q]
-                clear_tally(rules, tally, present, many)
+                b = table.near[at]
+                count_group(rules, desk, value, s, a, MINE)
+                count_group(rules, desk, value, s, b, THEIRS)
+                sort_present(rules, desk)
+                many = 0
+                if 1 < s.group[b, PIECES] <= MOST_PIECES:
+                    many = list_pieces(codes, s, b, table)
+                score, q = best_trade(
+                    codes, ruler, rules, desk, value, s, table, a, p, b, many, k, 0.0, 0.0, best
+                )
+                if q > NOTHING:
+                    best, to, back = score, b, q
+                clear(rules, desk)
             if to >= 0:
-                won -= best
-                pull(s, a, p)
-                push(s, to, p)
-                if take >= 0:
-                    pull(s, to, take)
-                    push(s, a, take)
-                rebox(codes, s, a)
-                rebox(codes, s, to)
-                wide[a] = loss_of(metric, s, a) / s.size[a]
-                wide[to] = loss_of(metric, s, to) / s.size[to]
+                do_trade(codes, ruler, s, a, p, to, back)
+                done += 1
             p = following
-    return won
+    return done
 
 
-@njit(cache=True)
-def place_rest(codes, metric, rules, value, s, rest, groups):
-    """Put the groups `rest`, of one piece each, to where they cost least among groups below `groups`.
+@entry
+def place_rest(codes, ruler, rules, value, s, rest, groups, desk):
+    """Put the groups `rest`, of one piece each, to where they cost least among `groups`.
 
     That is where all rules still hold, or simply where they cost least if they hold nowhere.
     """
-    slots = rules.share.size
-    tally = np.zeros((2, slots), dtype=np.int64)
-    present = np.zeros(slots, dtype=np.int64)
-    many = np.zeros(rules.size.size, dtype=np.int64)
-    room = np.zeros(slots)
-    bit = np.zeros(codes.shape[1], dtype=np.uint64)
-    wide = np.zeros(s.head.size)
-    _fill_wide(metric, s, np.arange(groups), wide)
     for a in rest:
-        p = s.head[a]
-        bits_of(codes, s.row[p], bit)
-        row = codes[s.row[p]]
-        best, to, least, nearest = np.inf, -1, np.inf, 0
-        for b in range(groups):
-            if s.held[p] * wide[b] >= best:
+        p = s.group[a, HEAD]
+        row, held = s.piece[p, ROW], s.piece[p, HELD]
+        best, to, least, nearest = np.inf, NONE, np.inf, NONE
+        for b in groups:
+            size = s.group[b, SIZE]
+            limit = (best + size * s.wide[b]) / (size + held)
+            if s.wide[b] >= limit:
                 continue
-            cost = joined(metric, s.low[b], s.high[b], s.mask[b], row, row, bit)
-            cost = cost * (s.size[b] + s.held[p]) - s.size[b] * wide[b]
+            wide = with_row(ruler, s.box[b], codes, row, limit)
+            if wide >= limit:
+                continue
+            cost = wide * (size + held) - size * s.wide[b]
             if cost < least:
                 least, nearest = cost, b
-            if cost < best:
-                count_values(rules, value, s, a, tally[1], tally[0], present, many)
-                count_values(rules, value, s, b, tally[1], tally[0], present, many)
-                sort_present(rules, present, many)
-                if violation(rules, tally[1], present, many, s.size[b] + s.held[p], room) <= 0:
-                    best, to = cost, b
-                clear_tally(rules, tally, present, many)
-        to = nearest if to < 0 else to
-        pull(s, a, p)
-        push(s, to, p)
-        rebox(codes, s, to)
-        wide[to] = loss_of(metric, s, to) / s.size[to]
+            count_group(rules, desk, value, s, a, THEIRS)
+            count_group(rules, desk, value, s, b, THEIRS)
+            sort_present(rules, desk)
+            if violation(rules, desk, THEIRS, size + held) <= 0:
+                best, to = cost, b
+            clear(rules, desk)
+        do_trade(codes, ruler, s, a, p, nearest if to < 0 else to, NOTHING)
