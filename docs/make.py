@@ -18,18 +18,30 @@ import sys
 import tempfile
 from pathlib import Path
 
-from shoal.group import METHODS, facts
+from shoal.group import METHODS, choose, facts
 from shoal.model.facts import OBJECTIVES
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 TRANSCRIPT = re.compile(r"(?<=^```console\n)\$ (.*)\n((?:.*\n)*?)(?=^```$)", re.MULTILINE)
 
+PAPERS = {
+    "000": "G. Aggarwal, R. Panigrahy, T. Feder, D. Thomas, K. Kenthapadi, S. Khuller, A. Zhu. Achieving "
+    "anonymity via clustering. ACM Transactions on Algorithms 6(3), 2010.",
+    "001": "G. Aggarwal, T. Feder, K. Kenthapadi, R. Motwani, R. Panigrahy, D. Thomas, A. Zhu. "
+    "Approximation algorithms for k-anonymity. Journal of Privacy Technology, 2005.",
+    "002": "Y. Du, T. Xia, Y. Tao, D. Zhang, F. Zhu. On multidimensional k-anonymity with local recoding "
+    "generalization. ICDE 2007.",
+    "003": "J.-L. Lin, M.-C. Wei. An efficient clustering method for k-anonymization. PAIS 2008.",
+    "004": "W. Du, D. Eppstein, M. T. Goodrich, G. S. Lueker. On the approximability of geometric and "
+    "geographic generalization and the min-max bin covering problem. WADS 2009.",
+}
+
 METHODS_HEAD = """\
 # Methods
 
 Written by `python docs/make.py` from what each method says of itself; `shoal methods` prints the same.
-`auto` chooses by the table; name one with `--method`.
+`auto`, the default, is `{auto}`; name another with `--method`.
 
 | method | makes small | guarantee | time | source |
 | --- | --- | --- | --- | --- |
@@ -47,11 +59,13 @@ def methods_page() -> str:
     others = sorted({page.stem for page in (DOCS / "methods").glob("*.md")} - {*METHODS, "index"})
     see = "".join(f"- [{name}]({name}.md)\n" for name in others)
     return (
-        METHODS_HEAD
+        METHODS_HEAD.format(auto=choose())
         + "".join(lines)
         + ("\nWhat goes with a method:\n\n" + see if see else "")
         + "\nWhat is made small:\n\n"
         + meanings
+        + "\nThe papers that sources name by number:\n\n"
+        + "".join(f"- **{number}**: {paper}\n" for number, paper in PAPERS.items())
     )
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from typer.main import get_command
 
 from shoal.cli.app import app
 from shoal.group import METHODS
+from shoal.model.column import KINDS
+from shoal.model.plan import Plan
 from test_rooms import MAY_IMPORT
 
 ROOT = Path(__file__).parent.parent
@@ -158,6 +161,18 @@ def test_the_design_page_shows_the_rules_of_the_rooms():
         may = set() if others == "nothing of ours" else {word.strip() for word in others.split(",")}
         shown[room.strip("`")] = set() if others.startswith("the public names") else may
     assert shown == {room: may - {room} for room, may in MAY_IMPORT.items()}
+
+
+def test_the_page_on_plans_names_every_key():
+    rows = table_rows(DOCS / "how-to" / "plans.md", "key")
+    named = {key.strip("` ") for row in rows for key in row[0].split(",")}
+    assert named == {item.name for item in fields(Plan)}
+
+
+def test_the_glossary_knows_every_kind_and_role():
+    words = {row[0]: row[1] for row in table_rows(DOCS / "glossary.md", "word")}
+    assert all(kind in words["kind"] for kind in KINDS)
+    assert {"identifier", "quasi-identifier", "sensitive", "keep"} <= set(words)
 
 
 def test_every_dependency_has_a_reason():

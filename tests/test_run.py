@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import pandas as pd
 import polars as pl
@@ -42,6 +43,21 @@ def test_a_release_says_what_it_is_without_a_cell(release):
         assert "710" not in text
 
 
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1.0, "within 0 % of the best possible"),
+        (1.0978, "within 10 % of the best possible"),
+        (1.999, "within 100 % of the best possible"),
+        (2.0, "at most 2.0 times the best possible"),
+        (2.39, "at most 2.4 times the best possible"),
+        (None, "is not known"),
+    ],
+)
+def test_a_ratio_in_words_promises_no_more_than_it_is(release, ratio, words):
+    assert words in replace(release.certificate, ratio=ratio).in_words()
+
+
 def test_a_notebook_shows_the_release_and_nothing_of_the_original(release):
     page = release._repr_html_()
     assert "6 of 6 rows published" in page
@@ -50,8 +66,6 @@ def test_a_notebook_shows_the_release_and_nothing_of_the_original(release):
 
 
 def test_a_notebook_shows_no_cell_of_a_table_that_failed(release):
-    from dataclasses import replace
-
     failed = replace(
         release, verdict=replace(release.verdict, reasons=("The smallest class has 1 record.",))
     )

@@ -214,12 +214,14 @@ def _loss_findings(
         yield Finding("loss", None, "The total loss cannot be recomputed without every column's.")
         return
     agree = certificate.loss is not None and close(certificate.loss, total)
-    yield Finding("loss", agree, f"The certificate says {certificate.loss}; the release loses {total:.9g}.")
+    yield Finding(
+        "loss", agree, f"The certificate says {_short(certificate.loss)}; the release loses {total:.9g}."
+    )
     agree = certificate.loss_percent is not None and close(certificate.loss_percent, percent)
     yield Finding(
         "loss_percent",
         agree,
-        f"The certificate says {certificate.loss_percent}; the release loses {percent:.9g}.",
+        f"The certificate says {_short(certificate.loss_percent)}; the release loses {percent:.9g}.",
     )
     if certificate.objective == "loss":
         yield Finding(
@@ -273,3 +275,7 @@ def _value_findings(
 
 def _percent(share: float | None) -> str:
     return "nothing" if share is None else f"{100 * share:.6g} %"
+
+
+def _short(number: float | None) -> str:
+    return "nothing" if number is None else f"{number:.9g}"

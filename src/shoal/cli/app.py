@@ -195,8 +195,8 @@ def attack(
     release: Annotated[Path, typer.Argument(help="The table to be attacked.", show_default=False)],
     known: o.Known,
     match: o.Match,
-    sensitive: o.Sensitive = None,
-    k: o.K = None,
+    sensitive: o.Certain = None,
+    k: o.Few = 5,
     count: o.Count = None,
     hierarchies: o.Hierarchies = None,
     hierarchy: o.Hierarchy = None,
@@ -224,7 +224,7 @@ def attack(
         sensitive=names_of(sensitive or (), table.columns),
         hierarchies=trees_of(given, tuple(pairs)),
         count=count,
-        k=k or 5,
+        k=k,
         nearest=nearest,
     )
     if as_json:

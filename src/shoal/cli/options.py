@@ -95,6 +95,19 @@ Match = Annotated[
         show_default=False,
     ),
 ]
+Few = Annotated[
+    int,
+    typer.Option("-k", help="Persons with fewer candidates than this are counted."),
+]
+Certain = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-s",
+        "--sensitive",
+        metavar="COLUMNS",
+        help="Columns of the release: for how many persons is the value certain?",
+    ),
+]
 Nearest = Annotated[
     bool,
     typer.Option("--nearest", help="Persons whom no record covers get the nearest ones: for means."),
@@ -103,7 +116,8 @@ Kind = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=KIND",
-        help="number, date, date(%d.%m.%Y), tree or label. Repeatable; guessed where not given.",
+        help="number, date, date(%d.%m.%Y), label, tree, place(lat, lon) or region. Repeatable; guessed "
+        "where not given.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -174,7 +188,9 @@ Loss = Annotated[
 ]
 Method = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="See `shoal methods`; auto chooses by size.", rich_help_panel=METHOD),
+    typer.Option(
+        metavar="NAME", help="See `shoal methods`; auto, the default, is crowd.", rich_help_panel=METHOD
+    ),
 ]
 Option = Annotated[
     list[str] | None,

@@ -132,7 +132,7 @@ def _notes(release: shoal.Release) -> Iterable[str]:
     for one in release.repeats:
         yield (
             f"Identifier {one.column} repeats: {one.values:,} of its values stand in {one.rows:,} rows, "
-            f"one in up to {one.most:,}. k counts rows, not persons."
+            f"one in up to {one.most:,}. k counts rows, not persons; --unit {one.column} counts persons."
         )
 
 

@@ -92,6 +92,8 @@ class Certificate:
             return f"{lost}How close this comes to the best possible is not known."
         # rounded away from a promise we could not keep
         within = f"within {math.ceil(100 * (self.ratio - 1) - 1e-9)} % of the best possible"
+        if self.ratio >= 2:
+            within = f"at most {math.ceil(10 * self.ratio - 1e-9) / 10:.1f} times the best possible"
         least = self.least_percent
         if least is not None:
             floor = math.floor(least * 100) / 100
