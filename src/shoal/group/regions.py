@@ -70,7 +70,7 @@ FACTS = Facts(
     takes=frozenset({"region"}),
     most_columns=1,
     styles=frozenset({"generalize"}),
-    obeys="none",  # a merger might not be connected
+    obeys="beside",
 )
 
 
@@ -97,8 +97,20 @@ def group(coded: Coded, task: Task) -> Grouping:
     steps += balance(start, neighbour, weight, label, task.k, goal, sweeps, gain, tries, state)
     degree = int(degrees(start, neighbour, tree).max(initial=0))
     return Grouping.of_labels(
-        label[coded.codes[:, 0]], coded.count, steps=steps, factor=float(max(degree, 1) + 1)
+        label[coded.codes[:, 0]],
+        coded.count,
+        steps=steps,
+        factor=float(max(degree, 1) + 1),
+        beside=_beside(start, neighbour, label),
     )
+
+
+def _beside(
+    start: NDArray[np.int64], neighbour: NDArray[np.int32], label: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """The pairs of groups that border on each other."""
+    pairs = np.column_stack([np.repeat(label, np.diff(start)), label[neighbour]]).astype(np.int64)
+    return np.unique(pairs[(pairs[:, 0] < pairs[:, 1]) & (pairs[:, 0] >= 0)], axis=0)
 
 
 def low_degree_tree(

@@ -17,7 +17,8 @@ Method
     record that remedies most for what it costs, until it obeys; what is left goes where it costs least.
     (With many values: cuts at medians, each stratum of values at its own, so that parts stay mixed.) Then
     records move and swap between near groups, where all rules still hold and less is lost. Methods that
-    promise a shape let their groups only be joined, or joined until no boxes overlap.
+    promise a shape let their groups only be joined, or joined until no boxes overlap; connected groups of
+    regions only with one beside them.
 
 Cost
     O(f m) box look-ups for f groups that break a rule, in regions of m groups; O(n m) per round of trading
@@ -43,6 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.group.beside import join_beside
 from shoal.group.improve import regions
 from shoal.group.ruled import Ruled, lacking, strata_of
 from shoal.kernels.enforce import EXCHANGE, KEEP_APART, MERGE, enforce_rules
@@ -87,6 +89,11 @@ def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Group
     held = coded.held
     assert held is not None, "a table with rules says what they look at"
     row, group, count = _deal(coded, held, grouping)
+    if facts.obeys == "beside":
+        assert grouping.beside is not None, "a method says which of its groups may join"
+        pieces = (row, group, count)
+        joined = join_beside(coded, held, pieces, grouping.beside.astype(np.int64), task)
+        return Grouping.of_pieces(row, joined, count, proof=grouping.proof, steps=grouping.steps)
     kept = group >= 0
     if lacking(held, row[kept], count[kept], task.k):
         reasons = lacking(held, row, count, task.k)

@@ -23,7 +23,7 @@ from shoal.kernels.shoals import (
 )
 from shoal.kernels.trade import NOTHING, best_trade, count_group, do_trade, list_pieces
 
-__all__ = ["EXCHANGE", "KEEP_APART", "MERGE", "enforce_rules"]
+__all__ = ["EXCHANGE", "KEEP_APART", "MERGE", "enforce_rules", "lack_together"]
 
 EXCHANGE, MERGE, KEEP_APART = 0, 1, 2
 """What may be done: move records too, only join whole groups, or join them so that boxes stay apart."""
@@ -154,3 +154,19 @@ def enforce_rules(codes, ruler, rules, value, s, mine, k, mode, least, desk, tab
             exchanges += 1
             do_trade(codes, ruler, s, a, give, with_group, take)
     return failing
+
+
+@entry
+def lack_together(codes, ruler, rules, value, s, a, b, stays, desk):
+    """What groups a and b lack as one, which they are from now on if it `stays` so; a twice is a alone."""
+    size = s.group[a, SIZE]
+    count_group(rules, desk, value, s, a, MINE)
+    if b != a:
+        count_group(rules, desk, value, s, b, MINE)
+        size += s.group[b, SIZE]
+    sort_present(rules, desk)
+    lack = violation(rules, desk, MINE, size)
+    clear(rules, desk)
+    if stays:
+        merge(codes, ruler, s, a, b)
+    return lack

@@ -47,7 +47,8 @@ class Facts:
 
     `improves` says that improvement always follows the method, not only when asked for; such a method
     has an option `search` that switches it off. `obeys` says what rules may do to its groups:
-    `exchange` records and merge, `merge` whole groups only, merge so that boxes stay `apart`, or `none`.
+    `exchange` records and merge, `merge` whole groups only, merge so that boxes stay `apart`, merge those
+    that stand `beside` each other by the grouping, or `none`.
     """
 
     title: str

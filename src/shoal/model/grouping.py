@@ -29,7 +29,8 @@ class Grouping:
     Groups are 0..groups-1 and every one is used; the counts of a distinct row add up to its copies.
     `centre` holds a distinct row per group where the method has centres. `proof` is a bound the method
     found on its way; `steps` says how much effort was spent; `factor` overrides the method's proven
-    factor where this run's differs; `objective` the method's objective where an option chose another.
+    factor where this run's differs; `objective` the method's objective where an option chose another;
+    `beside` lists pairs of groups where only those may ever be joined.
     """
 
     distinct: NDArray[np.int32]
@@ -40,6 +41,7 @@ class Grouping:
     steps: int = 0
     factor: float | None = None
     objective: str | None = None
+    beside: NDArray[np.int32] | None = None
 
     @property
     def groups(self) -> int:
@@ -78,7 +80,7 @@ class Grouping:
         """A grouping in canonical form: pieces by distinct row then group, groups by first piece.
 
         Pieces of one distinct row in one group are joined, empty ones dropped. `centre` in `more` is
-        given per old group number and is renumbered with the groups.
+        given per old group number and is renumbered with the groups, as is `beside`.
         """
         kept = count > 0
         distinct, group, count = distinct[kept], group[kept], count[kept]
@@ -98,6 +100,9 @@ class Grouping:
         centre = more.pop("centre", None)
         if centre is not None:
             more["centre"] = np.asarray(centre)[old[by_first]].astype(np.int32)
+        beside = more.pop("beside", None)
+        if beside is not None:
+            more["beside"] = rank[np.searchsorted(old, np.asarray(beside))]
         return cls(
             distinct.astype(np.int32),
             rank[inverse.ravel()],
