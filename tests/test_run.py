@@ -80,6 +80,17 @@ def test_what_was_left_out_guessed_and_repeated(release):
     assert (one.column, one.values, one.rows, one.most) == ("name", 1, 2, 2)
 
 
+def test_a_label_that_may_be_a_number_is_said():
+    ages = ["71023", "71024", "71025", "71043", "71044", "zqmark"]
+    doubted = shoal.anonymize(pl.DataFrame({**CELLS, "age": ages}), **WORDS)
+    assert doubted.guessed["age"] == "label"
+    assert len(doubted.doubts) == 1
+    assert "'age'" in doubted.doubts[0]
+    assert "zq" not in doubted.doubts[0]
+    told = shoal.anonymize(pl.DataFrame({**CELLS, "age": ages}), missing=["zqmark"], **WORDS)
+    assert told.doubts == ()
+
+
 def test_a_release_is_not_pickled(release):
     with pytest.raises(TypeError, match="write"):
         pickle.dumps(release)

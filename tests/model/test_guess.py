@@ -5,7 +5,7 @@ from datetime import date, datetime
 import polars as pl
 import pytest
 
-from shoal.model.guess import guess_kind
+from shoal.model.guess import doubt_label, guess_kind
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,32 @@ def test_a_column_of_missing_cells_is_a_label():
     assert guess_kind(pl.Series("x", [None, None], dtype=pl.String)) == "label"
     assert guess_kind(pl.Series("x", [], dtype=pl.String)) == "label"
     assert guess_kind(pl.Series("x", [None], dtype=pl.Null)) == "label"
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1", "2", "3", "4", "NA"], "1 of its 5 cells is no number."),
+        (["1"] * 90 + ["zqcanary"] * 10 + [None, " "], "10 of its 100 cells are no numbers."),
+        (["1", "2", "3", "4", "?", "NA", "NA", "NA"], ""),
+        (["1", "2", "zqcanary"], ""),
+        (["03.04.1980", "1.2.1981"], "look like dates"),
+        (["03/04/80", "12/31/81", None], "look like dates"),
+        (["1980/04/03"], "look like dates"),
+        (["1980-04-03T10:00:00Z", "1980-04-03T10:00:00+02:00"], "look like dates"),
+        (["1980-04-03T10:00:00Z", "zqcanary"], ""),
+        (["a", "b"], ""),
+        ([None, ""], ""),
+        ([1, 2], ""),
+        (["01234", "90210"], ""),
+    ],
+)
+def test_labels_that_may_be_something_else_are_doubted_without_a_cell(cells, said):
+    doubt = doubt_label(pl.Series("x", cells))
+    assert said in doubt
+    assert bool(said) == bool(doubt)
+    assert "zq" not in doubt
+
+
+def test_missing_marks_are_no_reason_to_doubt():
+    assert doubt_label(pl.Series("x", ["1", "2", "3", "4", "NA"]), missing=["NA"]) == ""

@@ -59,6 +59,7 @@ def release_facts(release: shoal.Release, files: shoal.Files, said: Sequence[str
         "files": files,
         "left_out": release.left_out,
         "guessed": release.guessed,
+        "doubts": release.doubts,
         "repeats": release.repeats,
         "read": said,
     }
@@ -125,6 +126,7 @@ def _notes(release: shoal.Release) -> Iterable[str]:
     if release.guessed:
         kinds = ", ".join(f"{name} {kind}" for name, kind in release.guessed.items())
         yield f"Kinds were guessed: {kinds}. Declare them with --kind where that is wrong."
+    yield from release.doubts
     if release.plan.identifier:
         yield f"Identifiers were dropped: {', '.join(release.plan.identifier)}."
     if release.left_out:

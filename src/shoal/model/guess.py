@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
-__all__ = ["guess_kind"]
+__all__ = ["NUMBER", "doubt_label", "guess_kind"]
 
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
+OTHER_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2}|\d{4}-\d{2}-\d{2}T.*)$"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+MOST_STRANGE = 0.2
+"""The share of cells that are no numbers up to which a column may well be one of numbers."""
 
 
 def guess_kind(series: pl.Series) -> str:
@@ -30,6 +35,27 @@ def guess_kind(series: pl.Series) -> str:
     if not values.str.contains(NUMBER).all() or values.str.contains(r"^[+-]?0\d").any():
         return "label"
     return "label" if _looks_like_code(values) else "number"
+
+
+def doubt_label(series: pl.Series, missing: Iterable[str] = ()) -> str:
+    """What speaks against taking a text column for labels, in a sentence without a cell; "" if nothing."""
+    if series.dtype != pl.String:
+        return ""
+    cells = series.str.strip_chars()
+    cells = cells.filter(~cells.is_in(["", *missing])).drop_nulls()
+    strange = len(cells) - int(cells.str.contains(NUMBER).sum())
+    if 0 < strange <= MOST_STRANGE * len(cells):
+        verb = "is no number" if strange == 1 else "are no numbers"
+        return (
+            f"Column {series.name!r} was taken for labels because {strange:,} of its {len(cells):,} cells "
+            f"{verb}. Name its missing marks, or clean it."
+        )
+    if len(cells) and cells.str.contains(OTHER_DATE).all():
+        return (
+            f"Column {series.name!r} was taken for labels, but its cells look like dates. Say how they are "
+            "written, as in date(%d.%m.%Y)."
+        )
+    return ""
 
 
 def _looks_like_code(values: pl.Series) -> bool:

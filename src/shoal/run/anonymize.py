@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from shoal import engines
+from shoal.model.guess import doubt_label
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, quiet
@@ -60,6 +61,9 @@ def anonymize(
         marks = {name: at.digest_of(lookup) for name, lookup in lookups.items()}
         certificate = replace(certificate, more={**certificate.more, "lookups": marks})
     receipt = Receipt.of(original)
+    guessed = {c.name: c.kind for c in coded.columns if plan.kind(c.name) is None}
+    labels = [name for name, kind in guessed.items() if kind == "label"]
+    doubts = [doubt_label(original[name], plan.missing) for name in labels]
     progress("done", 1.0)
     return Release(
         table=from_polars(table, native),
@@ -68,7 +72,8 @@ def anonymize(
         certificate=certificate,
         plan=plan,
         left_out=tuple(name for name in original.columns if name not in plan.columns),
-        guessed={c.name: c.kind for c in coded.columns if plan.kind(c.name) is None},
+        guessed=guessed,
+        doubts=tuple(doubt for doubt in doubts if doubt),
         repeats=tuple(_repeats(original, plan)),
         _published=table,
         _receipt=receipt,

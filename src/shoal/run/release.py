@@ -38,7 +38,8 @@ class Release:
     """A finished table with its verdict and certificate; `write` publishes it.
 
     `table` is of the same kind as the frame that came in. `left_out` names the columns without a role,
-    `guessed` the kinds that nobody declared, `repeats` the identifiers whose values repeat.
+    `guessed` the kinds that nobody declared, `doubts` says which of them may be wrong, `repeats` names the
+    identifiers whose values repeat.
     """
 
     table: Any
@@ -48,6 +49,7 @@ class Release:
     plan: Plan
     left_out: tuple[str, ...]
     guessed: Mapping[str, str]
+    doubts: tuple[str, ...]
     repeats: tuple[Repeats, ...]
     _published: pl.DataFrame  # as judged: what is written, whatever becomes of `table`
     _receipt: Receipt
