@@ -23,7 +23,8 @@ from shoal.group.radius import solution_of, survey
 from shoal.kernels.duals import raise_duals
 from shoal.kernels.index import build_index
 from shoal.kernels.nearby import reach_distances
-from shoal.kernels.space import apart, apart_each, apart_from, short_axes
+from shoal.kernels.sight import short_axes
+from shoal.kernels.space import apart, apart_each, apart_from
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
 from tables import coded_of, frame_of, plan_of, small_table

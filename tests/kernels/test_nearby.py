@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from shoal.encode import encode
-from shoal.kernels import nearby
-from shoal.kernels.index import DEPTH, ball, build_index
+from shoal.kernels import nearby, threads
+from shoal.kernels.assignment import recentre
+from shoal.kernels.index import ball, build_index, sight_of
 from shoal.kernels.space import apart
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
@@ -67,14 +68,14 @@ def test_balls_and_counts(measured):
     coded, far, index = measured
     rows = np.arange(coded.distinct, dtype=np.int32)
     out = np.empty(coded.distinct, dtype=np.int32)
-    stack = np.empty(DEPTH, dtype=np.int64)
+    sight = sight_of(index, coded.space)
     alive = coded.count > 0
     # distances that occur are the hard radii
     for radius in (0.0, float(np.median(far)), far[3, 7], float(far.max()), -1.0):
-        counted = nearby.count_within(index, coded.space, coded.count, rows, radius)
+        counted = nearby.count_within(index, coded.space, rows, radius)
         for i in rows:
             inside = np.flatnonzero((far[i] <= radius) & alive)
-            many = ball(index, coded.space, i, radius, stack, out)
+            many = ball(index, coded.space, sight, i, radius, out)
             assert sorted(out[:many].tolist()) == inside.tolist()
             assert counted[i] == coded.count[inside].sum()
 
@@ -105,3 +106,75 @@ def test_the_distances_in_a_shell(measured):
     assert found.tolist() == values[(values > low) & (values <= high)].tolist()
     assert nearby.shell(index, coded.space, low, high, 1) is None
     assert nearby.shell(index, coded.space, high, high, 1).size == 0
+
+
+def test_crowds_count_the_rows_that_are_just_as_far(measured):
+    coded, far, index = measured
+    alive = coded.count > 0
+    for k in (1, 3, 40):
+        reach, crowd = nearby.crowds(index, coded.space, coded.count, k)
+        for i in np.flatnonzero(alive):
+            assert crowd[i] == coded.count[alive & (far[i] <= reach[i])].sum()
+
+
+def test_the_nearest_within_a_limit(measured):
+    coded, far, index = measured
+    rows = np.arange(coded.distinct, dtype=np.int32)
+    alive = np.flatnonzero(coded.count)
+    most = np.median(far[:, alive], axis=1) * (rows % 3) / 2
+    near, distance = nearby.nearest(index, coded.space, rows, most)
+    for i in rows:
+        least = far[i, alive].min()
+        inside = least <= most[i]
+        assert near[i] == (alive[far[i, alive].argmin()] if inside else -1)
+        assert distance[i] == (least if inside else most[i])
+
+
+def test_rows_listed_by_their_own_radius(measured):
+    coded, far, index = measured
+    rows = np.arange(coded.distinct, dtype=np.int32)[::-1].copy()
+    radius = far[rows, 5]
+    starts, found = nearby.list_within(index, coded.space, rows, radius)
+    for q, i in enumerate(rows):
+        inside = np.flatnonzero((far[i] <= radius[q]) & (coded.count > 0))
+        assert found[starts[q] : starts[q + 1]].tolist() == inside.tolist()
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    coded = table_of("great-circle", 700)
+    index = build_index(coded.space, coded.count)
+    rows = np.flatnonzero(coded.count).astype(np.int32)
+    found = []
+    for many in (1, 3):
+        monkeypatch.setattr(threads, "get_num_threads", lambda many=many: many)
+        reach, crowd = nearby.crowds(index, coded.space, coded.count, 7)
+        chosen, least = nearby.best_centres(index, coded.space, reach, rows)
+        found.append((reach.tolist(), crowd.tolist(), chosen.tolist(), least.tolist()))
+    assert found[0] == found[1]
+    parts = []
+    threads.over_rows(1000, lambda first, last: parts.append((first, last)))
+    assert sorted(parts)[0][0] == 0
+    assert len(parts) > 1
+    assert [last for _, last in sorted(parts)] == [*[first for first, _ in sorted(parts)][1:], 1000]
+
+
+def naive_centre(far, members):
+    return min(max(far[c, j] for j in members) for c in members)
+
+
+def test_the_best_member_becomes_the_centre(measured):
+    coded, far, _ = measured
+    luck = random.Random(5)
+    for _ in range(20):
+        groups = [luck.sample(range(coded.distinct), luck.choice([1, 2, 9, 60])) for _ in range(4)]
+        starts = np.cumsum([0, *map(len, groups)])
+        row = np.concatenate(groups).astype(np.int32)
+        old = np.array(
+            [luck.choice([*members, luck.randrange(coded.distinct)]) for members in groups], dtype=np.int32
+        )
+        centre, radius = recentre(coded.space, row, starts, old)
+        for g, members in enumerate(groups):
+            assert centre[g] in members
+            assert radius[g] == naive_centre(far, members) == far[centre[g], members].max()
+            if old[g] in members and far[old[g], members].max() == radius[g]:
+                assert centre[g] == old[g]

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import random
 from typing import Any
 
@@ -12,14 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 from naive import Table
-from shoal.kernels.neighbours import (
-    build_tree,
-    count_within,
-    list_within,
-    nearest_rows,
-    reach_distances,
-    reach_distances_euclidean,
-)
+from shoal.kernels.neighbours import build_tree, list_within, reach_distances
 from shoal.model.coded import Coded
 from tables import PATHS, coded_of, tables
 
@@ -87,9 +79,6 @@ def test_ranges_hold_exactly_the_rows_within(data: st.DataObject) -> None:
     tree = build_tree(coded.codes, coded.count, coded.metric)
     query = coded.codes[coded.row[[asked]]]
     inside = [row for row in naive.within(table, asked, radius) if table.counts[row] > 0]
-    assert count_within(tree, coded.metric, query, [radius]).tolist() == [
-        sum(table.counts[row] for row in inside)
-    ]
     starts, rows = list_within(tree, coded.metric, query, [radius])
     assert starts.tolist() == [0, rows.size]
     with_records = {int(coded.row[row]) for row in inside}
@@ -103,11 +92,9 @@ def test_ranges_through_several_levels_of_the_tree() -> None:
     asked = list(range(0, 600, 60))
     queries = coded.codes[coded.row[asked]]
     radius = np.linspace(0.01, 1.5, len(asked))
-    counts = count_within(tree, coded.metric, queries, radius)
     starts, rows = list_within(tree, coded.metric, queries, radius)
     for at, row in enumerate(asked):
         inside = [i for i in naive.within(table, row, radius[at]) if table.counts[i] > 0]
-        assert counts[at] == sum(table.counts[i] for i in inside)
         expected = sorted({int(coded.row[i]) for i in inside})
         assert rows[starts[at] : starts[at + 1]].tolist() == expected
 
@@ -119,42 +106,6 @@ def test_nothing_within_reach_is_an_empty_list() -> None:
     starts, rows = list_within(tree, coded.metric, coded.codes[:1], [0.5])
     assert starts.tolist() == [0, 0]
     assert rows.size == 0
-    assert count_within(tree, coded.metric, coded.codes[:1], [0.5]).tolist() == [0]
-
-
-def test_the_nearest_row_is_the_first_of_equals() -> None:
-    table = large_table(400, seed=9)
-    coded = coded_of(table, 2)
-    luck = random.Random(3)
-    centres = np.sort(luck.sample(range(coded.distinct), 90))
-    tree = build_tree(coded.codes[centres], np.ones(90, dtype=np.int64), coded.metric)
-    row, far = nearest_rows(tree, coded.metric, coded.codes)
-    for distinct in luck.sample(range(coded.distinct), 25):
-        asked = first_row(coded, distinct)
-        distances = [naive.distance(table, asked, first_row(coded, centre)) for centre in centres]
-        assert far[distinct] == pytest.approx(min(distances))
-        assert distances[row[distinct]] == pytest.approx(min(distances))
-    ties = Table({"age": [0, 1, 2, 3, 4]}, {"age": "number"})
-    tied = coded_of(ties, 2)
-    tree = build_tree(tied.codes[[0, 2, 4]], np.ones(3, dtype=np.int64), tied.metric)
-    assert nearest_rows(tree, tied.metric, tied.codes)[0].tolist() == [0, 0, 1, 1, 2]
-
-
-@given(
-    st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5), st.integers(0, 3)), min_size=1, max_size=15),
-    st.integers(1, 6),
-)
-def test_straight_reach_is_that_of_the_sorted_distances(lines: list[tuple[int, ...]], k: int) -> None:
-    points = np.array([line[:2] for line in lines], dtype=float)
-    count = np.array([line[2] for line in lines])
-    assume(count.sum() >= k)
-    found = reach_distances_euclidean(points, count, k)
-    for i, (x, y, held) in enumerate(lines):
-        if held == 0:
-            assert found[i] == 0
-            continue
-        far = sorted(math.hypot(x - a, y - b) for a, b, copies in lines for _ in range(copies))
-        assert found[i] == pytest.approx(far[k - 1])
 
 
 def test_a_thousand_alike_rows_need_no_cut() -> None:

@@ -50,7 +50,8 @@ from shoal.kernels.cells import take_crowds
 from shoal.kernels.duals import Duals, by_reach, raise_duals, without_largest
 from shoal.kernels.index import build_index
 from shoal.kernels.nearby import reach_distances
-from shoal.kernels.space import apart_each, short_axes
+from shoal.kernels.sight import short_axes
+from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import Pieces
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts

@@ -45,7 +45,8 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.kernels.decompose import decompose
 from shoal.kernels.forest import join_trees, nearest_outside
-from shoal.kernels.neighbours import Tree, build_tree
+from shoal.kernels.index import Index, build_tree
+from shoal.kernels.sight import short_axes
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping
@@ -99,7 +100,7 @@ def group(coded: Coded, task: Task) -> Grouping:
     return Grouping.of_pieces(pieces[:, 0], pieces[:, 1], pieces[:, 2])
 
 
-def grow(tree: Tree, coded: Coded, task: Task) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def grow(tree: Index, coded: Coded, task: Task) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """A forest whose trees have at least k records: each row's parent (-1 for none) and its distance.
 
     Rows are those of `tree`. No row's edge is longer than the distance to its (k-1)-th neighbour.
@@ -110,6 +111,7 @@ def grow(tree: Tree, coded: Coded, task: Task) -> tuple[NDArray[np.int64], NDArr
     above = np.arange(n)
     held = tree.count.copy()
     has_edge = np.zeros(n, dtype=bool)
+    starts = short_axes(coded.metric)
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
         while True:
             # a component's one row without an edge asks, while it has fewer than k records
@@ -121,7 +123,7 @@ def grow(tree: Tree, coded: Coded, task: Task) -> tuple[NDArray[np.int64], NDArr
             far = np.empty(rows.size)
             blocks = [slice(at, at + BLOCK) for at in range(0, rows.size, BLOCK)]
             jobs = [
-                pool.submit(nearest_outside, tree, coded.metric, above, rows[at], near[at], far[at])
+                pool.submit(nearest_outside, tree, coded.metric, starts, above, rows[at], near[at], far[at])
                 for at in blocks
             ]
             for job in jobs:

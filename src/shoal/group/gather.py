@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.group.radius import Solution, Survey, finish, solution_of, survey
 from shoal.kernels.cover import peel, take_balls
-from shoal.kernels.index import build_index
+from shoal.kernels.index import build_index, sight_of
 from shoal.kernels.nearby import nearest
 from shoal.kernels.threshold import Pieces, is_tight, least_threshold, test_all
 from shoal.model.coded import Coded
@@ -99,20 +99,24 @@ def _by_candidates(about: Survey) -> Solution:
     """Factor 3: rows with k records within R are candidates; R is what no solution beats."""
     alive = about.count > 0
     radius = about.least
+    sight = sight_of(about.index, about.space)
     inside = alive & (about.need <= radius)
     candidates = np.flatnonzero(alive & (about.reach <= radius)).astype(np.int32)
     order = candidates[np.argsort(about.reach[candidates], kind="stable")]
-    centre, label = take_balls(about.index, about.space, about.count, order, inside, about.k, radius)
+    centre, label = take_balls(about.index, about.space, sight, about.count, order, inside, about.k, radius)
     return solution_of(about, _with_leftovers(about, centre, label, inside))
 
 
 def _by_peeling(about: Survey) -> list[Solution]:
     """Factor 4: the least t at which peeling keeps enough rows; none where only the whole table does."""
     low, high = 0.0, float(about.reach.max())
+    sight = sight_of(about.index, about.space)
     kept = None
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        left = peel(about.index, about.space, about.count, about.reach, about.k, middle, about.withhold)
+        left = peel(
+            about.index, about.space, sight, about.count, about.reach, about.k, middle, about.withhold
+        )
         if left.any():
             high, kept = middle, left
         else:
@@ -122,7 +126,7 @@ def _by_peeling(about: Survey) -> list[Solution]:
     if kept is None:
         kept = about.count > 0
     order = np.flatnonzero(kept).astype(np.int32)
-    centre, label = take_balls(about.index, about.space, about.count, order, kept, about.k, high)
+    centre, label = take_balls(about.index, about.space, sight, about.count, order, kept, about.k, high)
     if centre.size == 0:
         return []
     return [solution_of(about, _with_leftovers(about, centre, label, kept))]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.group.radius import Survey, hand_over
 from shoal.group.settle import settled
 from shoal.kernels.duals import Duals, open_clusters, raise_duals
-from shoal.kernels.index import Index, build_index
+from shoal.kernels.index import Index, build_index, sight_of
 from shoal.kernels.threshold import Pieces
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
@@ -41,6 +41,7 @@ def open_cells(coded: Coded, opening: Floats, task: Task) -> Grouping:
         most=coded.distinct,
         withhold=0,
         reach=nothing,
+        crowd=count,
         need=nothing,
         least=0.0,
     )
@@ -65,7 +66,18 @@ def owners(index: Index, space: Any, inside: NDArray[np.bool_], duals: Duals) ->
     owner = np.full(inside.size, -1, dtype=np.int32)
     blocker = np.full(duals.centre.size, -1, dtype=np.int32)
     order = np.argsort(-duals.radius, kind="stable")
-    open_clusters(index, space, duals.share, order, duals.centre, duals.radius, inside, owner, blocker)
+    open_clusters(
+        index,
+        space,
+        sight_of(index, space),
+        duals.share,
+        order,
+        duals.centre,
+        duals.radius,
+        inside,
+        owner,
+        blocker,
+    )
     left = inside & (owner < 0)
     owner[left] = blocker[duals.witness[left]]
     return owner

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from shoal.kernels.assignment import fill_deficits, move_to_nearest, open_balls, recentre
 from shoal.kernels.cover import richest_centres
-from shoal.kernels.index import Index, build_index
-from shoal.kernels.nearby import best_centres, nearest, reach_distances
+from shoal.kernels.index import Index, build_index, sight_of
+from shoal.kernels.nearby import best_centres, crowds, nearest
 from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import Pieces
 from shoal.model.coded import Coded, Space
@@ -30,19 +31,21 @@ Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-TRIES = 8
+TRIES = 24
 CLOSINGS = 40
 ROUNDS = 12
 COVERS = {"quick": 3, "normal": 10, "thorough": 30}
 NEAR = 1e-12
+ENOUGH = 1e-4
+"""A round that saves a smaller share of the sum of radii is the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
     """A table seen by distance.
 
-    `reach` is the least distance around a row that holds k records; `need` the least radius with which
-    any centre can hold the row; `least` the radius that no solution beats.
+    `reach` is the least distance around a row that holds k records, `crowd` the records within it; `need`
+    the least radius with which any centre can hold the row; `least` the radius that no solution beats.
     """
 
     space: Space
@@ -52,6 +55,7 @@ class Survey:
     most: int
     withhold: int
     reach: Floats
+    crowd: Counts
     need: Floats
     least: float
 
@@ -85,7 +89,7 @@ def survey(coded: Coded, task: Task, *, most: int | None = None) -> Survey:
     space, count, k = coded.space, coded.count, task.k
     index = build_index(space, count)
     task.progress("measuring neighbours", 0.0)
-    reach = reach_distances(index, space, count, k)
+    reach, crowd = crowds(index, space, count, k)
     alive = np.flatnonzero(count > 0).astype(np.int32)
     need = np.zeros(count.size)
     _, need[alive] = best_centres(index, space, reach, alive)
@@ -100,6 +104,7 @@ def survey(coded: Coded, task: Task, *, most: int | None = None) -> Survey:
         most=coded.total // k if most is None else min(most, coded.total // k),
         withhold=task.withhold,
         reach=reach,
+        crowd=crowd,
         need=need,
         least=float(need[order[beyond.argmax()]]),
     )
@@ -183,7 +188,16 @@ def _cover(about: Survey, radius: float) -> Pieces | None:
         return None
     order = np.argsort(-about.need, kind="stable").astype(np.int32)
     centre, label = richest_centres(
-        about.index, about.space, about.count, order, wanted, allowed, radius, about.most, TRIES
+        about.index,
+        about.space,
+        sight_of(about.index, about.space),
+        about.count,
+        order,
+        wanted,
+        allowed,
+        radius,
+        about.most,
+        TRIES,
     )
     if centre.size == 0:
         return None
@@ -222,10 +236,15 @@ def _nearest_group(about: Survey, centre: Rows, row: Rows) -> tuple[Rows, Floats
     """The group whose centre is nearest to each row, and how far it is."""
     mask = np.zeros(about.count.size, dtype=np.int64)
     mask[centre] = 1
-    place = np.zeros(about.count.size, dtype=np.int32)
-    place[centre[::-1]] = np.arange(centre.size)[::-1]  # of groups with one centre the first
     near, far = nearest(build_index(about.space, mask), about.space, row)
-    return place[near], far
+    return _groups_by_centre(about, centre)[near], far
+
+
+def _groups_by_centre(about: Survey, centre: Rows) -> Rows:
+    """The group of each row that is a centre, of several the first."""
+    group = np.zeros(about.count.size, dtype=np.int32)
+    group[centre[::-1]] = np.arange(centre.size)[::-1]
+    return group
 
 
 def _hand_back(about: Survey, found: Solution) -> Solution:
@@ -251,28 +270,62 @@ def _hand_back(about: Survey, found: Solution) -> Solution:
 
 def _ease(about: Survey, found: Solution, task: Task) -> Solution:
     """Lower the sum of radii over records while the largest radius does not grow."""
-    for change in (_move, _open):
+    near = Nearest(about)
+    for change in (partial(_move, near=near), _open):
         for turn in range(ROUNDS):
             task.progress("easing", turn / ROUNDS)
             better = change(about, found)
-            if better.largest > found.largest or better.total >= found.total * (1 - 1e-6):
+            if better.largest > found.largest or better.total >= found.total * (1 - ENOUGH):
                 break
             found = better
             if change is _open:
-                moved = _move(about, found)
+                moved = _move(about, found, near)
                 if moved.largest <= found.largest and moved.total < found.total:
                     found = moved
     return found
 
 
-def _move(about: Survey, found: Solution) -> Solution:
+class Nearest:
+    """The nearest centre of every row, found again only where centres came or went."""
+
+    def __init__(self, about: Survey) -> None:
+        """Know no centre yet."""
+        self._about = about
+        self._rows = np.flatnonzero(about.count > 0).astype(np.int32)
+        self._centre = np.zeros(self._rows.size, dtype=np.int32)
+        self._far = np.full(self._rows.size, np.inf)
+        self._is_centre = np.zeros(about.count.size, dtype=np.bool_)
+
+    def ask(self, centre: Rows) -> tuple[Rows, Floats]:
+        """The nearest of these centres to each row of the table that has records, and how far it is."""
+        now = np.zeros_like(self._is_centre)
+        now[centre] = True
+        self._far[~now[self._centre]] = np.inf
+        lost = np.isinf(self._far)
+        for wanted, among in ((lost, now), (~lost, now & ~self._is_centre)):
+            rows = np.flatnonzero(wanted)
+            if rows.size and among.any():
+                index = build_index(self._about.space, among.astype(np.int64))
+                near, far = nearest(index, self._about.space, self._rows[rows], self._far[rows])
+                # of equals the first
+                better = (near >= 0) & ((far < self._far[rows]) | (near < self._centre[rows]))
+                self._centre[rows[better]], self._far[rows[better]] = near[better], far[better]
+        self._is_centre = now
+        out, distance = np.zeros(now.size, dtype=np.int32), np.zeros(now.size)
+        out[self._rows], distance[self._rows] = self._centre, self._far
+        return out, distance
+
+
+def _move(about: Survey, found: Solution, near: Nearest) -> Solution:
     """Records go to the nearest centre as far as their groups can spare them, the farthest first."""
     pieces = found.pieces
-    target, far = _nearest_group(about, pieces.centre, pieces.row)
+    nearest_row, distance = near.ask(pieces.centre)
+    target, far = _groups_by_centre(about, pieces.centre)[nearest_row[pieces.row]], distance[pieces.row]
     now = apart_each(about.space, pieces.row, pieces.centre[pieces.group])
     target = np.where(far < now, target, pieces.group).astype(np.int32)
     order = np.argsort(far - now, kind="stable")
-    moved = move_to_nearest(order, pieces.group, pieces.amount, found.size.copy(), target, about.k)
+    moved = np.empty_like(pieces.amount)
+    move_to_nearest(order, pieces.group, pieces.amount, found.size.copy(), target, about.k, moved)
     kept = pieces.amount - moved
     stay, go = np.flatnonzero(kept > 0), np.flatnonzero(moved > 0)
     return solution_of(
@@ -298,9 +351,11 @@ def _open(about: Survey, found: Solution) -> Solution:
     opened, new = open_balls(
         about.index,
         about.space,
+        sight_of(about.index, about.space),
         about.count,
         about.k,
         about.reach,
+        about.crowd,
         order,
         label,
         found.size,

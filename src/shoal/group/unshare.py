@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.index import DEPTH, Index, ball
+from shoal.kernels.index import Index, ball, sight_of
 from shoal.kernels.space import apart_each
 from shoal.kernels.threshold import Pieces
 
@@ -53,12 +53,12 @@ def unshare(
     members: dict[int, Amounts] = {}
     for row in rows.tolist():
         members.setdefault(int(owner[row]), {})[row] = int(kept[row])
-    out, stack = np.empty(index.place.size, dtype=np.int32), np.empty(DEPTH, dtype=np.int64)
+    out, sight = np.empty(index.place.size, dtype=np.int32), sight_of(index, space)
     wide: dict[int, float] = {}
     for c, its in members.items():
         lacks = k - sum(its.values())
         if lacks > 0:
-            near = np.sort(out[: ball(index, space, centre[c], radius[c], stack, out)])
+            near = np.sort(out[: ball(index, space, sight, centre[c], radius[c], out)])
             far = apart_each(space, near, np.full_like(near, centre[c]))
             for row in near[np.argsort(far, kind="stable")].tolist():
                 more = min(lacks, int(count[row]) - its.get(row, 0))

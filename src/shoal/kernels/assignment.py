@@ -7,50 +7,110 @@ gives the same groups.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from shoal.kernels.index import DEPTH, ball
-from shoal.kernels.space import apart
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.compiled import entry, inner
+from shoal.kernels.index import Index, ball, sight_of
+from shoal.kernels.sight import short_axes
+from shoal.kernels.space import apart, apart_from
+from shoal.kernels.threads import over_rows
 
 __all__ = ["fill_deficits", "move_to_nearest", "open_balls", "recentre"]
 
+Rows = NDArray[np.int32]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
-@njit(cache=True)
-def fill_deficits(index, space, count, k, radius, centres, row, group, amount):
+WIDER = 2.0
+"""Rows within so many times a centre's reach are told that it is gone."""
+REMEMBERED = 16
+"""So many times the rows of the table may the balls that are remembered hold."""
+
+
+def fill_deficits(
+    index: Index,
+    space: Any,
+    count: Counts,
+    k: int,
+    radius: float,
+    centres: Rows,
+    row: Rows,
+    group: Rows,
+    amount: Counts,
+) -> tuple[int, Rows, Rows, Counts]:
     """Move records until every centre has k of those within `radius`, along shortest chains of centres.
 
     Returns the first centre that cannot get its k, or -1, and the pieces as they are then. Every piece must
     be within `radius` of its centre, and stays so; centres stay with their own groups (where centres are
     farther apart than the radius, nobody else could take them).
     """
-    n = count.size
-    groups = centres.size
+    bad, row, group, amount = _fill(
+        index,
+        space,
+        sight_of(index, space),
+        k,
+        float(radius),
+        centres,
+        row,
+        group,
+        amount,
+        np.full(count.size, -1, dtype=np.int64),
+        np.bincount(group, weights=amount, minlength=centres.size).astype(np.int64),
+        np.empty(count.size, dtype=np.int32),
+        np.full((2, centres.size), -1, dtype=np.int64),
+        np.empty((4, centres.size), dtype=np.int64),
+        np.empty(min(centres.size, REMEMBERED) * count.size, dtype=np.int32),
+    )
+    kept = amount > 0
+    return bad, row[kept], group[kept], amount[kept]
+
+
+@inner
+def _grown(old, many, room):
+    """The first items in an array with more room."""
+    new = np.empty(room, dtype=old.dtype)
+    for at in range(many):
+        new[at] = old[at]
+    return new
+
+
+@entry
+def _fill(
+    index,
+    space,
+    sight,
+    k,
+    radius,
+    centres,
+    row,
+    group,
+    amount,
+    head,
+    size,
+    out,
+    marks,
+    chains,
+    balls,
+):
+    """The loop of `fill_deficits`: pieces of a row are a list from `head` on; `balls` are remembered."""
+    seen, ball_start = marks[0], marks[1]
+    queue, came_to, came_by, ball_size = chains[0], chains[1], chains[2], chains[3]
     used = row.size
     room = 2 * used + 64
-    rows = np.empty(room, dtype=np.int32)
-    owner = np.empty(room, dtype=np.int32)
-    held = np.empty(room, dtype=np.int64)
+    rows = _grown(row, used, room)
+    owner = _grown(group, used, room)
+    held = _grown(amount, used, room)
     chain = np.empty(room, dtype=np.int64)
-    head = np.full(n, -1, dtype=np.int64)
-    size = np.zeros(groups, dtype=np.int64)
     for p in range(used):
-        rows[p] = row[p]
-        owner[p] = group[p]
-        held[p] = amount[p]
         chain[p] = head[row[p]]
         head[row[p]] = p
-        size[group[p]] += amount[p]
-    out = np.empty(n, dtype=np.int32)
-    stack = np.empty(DEPTH, dtype=np.int64)
-    seen = np.full(groups, -1, dtype=np.int64)
-    queue = np.empty(groups, dtype=np.int64)
-    came_to = np.empty(groups, dtype=np.int64)
-    came_by = np.empty(groups, dtype=np.int64)
+    remembered = 0
     turn = 0
-    bad = -1
-    for c in range(groups):
-        while size[c] < k and bad < 0:
+    for c in range(centres.size):
+        while size[c] < k:
             turn += 1
             seen[c] = turn
             queue[0] = c
@@ -60,11 +120,21 @@ def fill_deficits(index, space, count, k, radius, centres, row, group, amount):
             while at < waiting and giver < 0:
                 g = queue[at]
                 at += 1
-                for place in range(ball(index, space, centres[g], radius, stack, out)):
-                    p = head[out[place]]
+                if ball_start[g] >= 0:
+                    near = balls[ball_start[g] : ball_start[g] + ball_size[g]]
+                else:
+                    ball_size[g] = ball(index, space, sight, centres[g], radius, out)
+                    near = out[: ball_size[g]]
+                    if remembered + near.size <= balls.size:
+                        ball_start[g] = remembered
+                        for place in range(near.size):
+                            balls[remembered + place] = near[place]
+                        remembered += near.size
+                for place in range(near.size):
+                    p = head[near[place]]
                     while p >= 0:
                         other = owner[p]
-                        if held[p] > 0 and seen[other] != turn and rows[p] != centres[other]:
+                        if seen[other] != turn and held[p] > 0 and rows[p] != centres[other]:
                             seen[other] = turn
                             came_to[other] = g
                             came_by[other] = p
@@ -77,8 +147,7 @@ def fill_deficits(index, space, count, k, radius, centres, row, group, amount):
                     if giver >= 0:
                         break
             if giver < 0:
-                bad = c
-                break
+                return c, rows[:used], owner[:used], held[:used]
             moved = min(k - size[c], size[giver] - k)
             g = giver
             while g != c:
@@ -95,10 +164,10 @@ def fill_deficits(index, space, count, k, radius, centres, row, group, amount):
                 if q < 0:
                     if used == room:
                         room *= 2
-                        rows = np.concatenate((rows, np.empty(room - used, dtype=np.int32)))
-                        owner = np.concatenate((owner, np.empty(room - used, dtype=np.int32)))
-                        held = np.concatenate((held, np.empty(room - used, dtype=np.int64)))
-                        chain = np.concatenate((chain, np.empty(room - used, dtype=np.int64)))
+                        rows = _grown(rows, used, room)
+                        owner = _grown(owner, used, room)
+                        held = _grown(held, used, room)
+                        chain = _grown(chain, used, room)
                     q = used
                     used += 1
                     rows[q] = rows[p]
@@ -110,59 +179,83 @@ def fill_deficits(index, space, count, k, radius, centres, row, group, amount):
                 g = to
             size[c] += moved
             size[giver] -= moved
-    kept = np.flatnonzero(held[:used] > 0)
-    return bad, rows[kept], owner[kept], held[kept]
+    return -1, rows[:used], owner[:used], held[:used]
 
 
-@njit(cache=True)
-def recentre(space, row, starts, centre):
+def recentre(space: Any, row: Rows, starts: Counts, centre: Rows) -> tuple[Rows, Floats]:
     """The member of each group with the least largest distance to the others, and that distance.
 
     Members of group g are row[starts[g]:starts[g + 1]]; of equals the present centre stays, if it is one.
     """
-    groups = starts.size - 1
-    best = np.empty(groups, dtype=np.int32)
-    radius = np.empty(groups)
-    for g in range(groups):
-        first = starts[g]
-        many = starts[g + 1] - first
-        far = np.empty(many)
-        member = False
-        for at in range(many):
-            far[at] = apart(space, centre[g], row[first + at])
-            member = member or row[first + at] == centre[g]
-        order = np.argsort(far, kind="mergesort")
-        least = far[order[many - 1]] if member else np.inf
-        its = centre[g]
-        # the farthest members first, and before them whoever failed the rows before: most fail at once
-        judges = order[::-1].copy()
-        for at in range(many):
-            c = row[first + order[at]]
-            worst = 0.0
-            for other in range(many):
-                worst = max(worst, apart(space, c, row[first + judges[other]]))
-                if worst >= least:
-                    judge = judges[other]
-                    for to in range(other, other // 2, -1):
-                        judges[to] = judges[to - 1]
-                    judges[other // 2] = judge
-                    break
-            if worst < least:
-                least = worst
-                its = c
-        best[g] = its
-        radius[g] = least
+    groups, most = starts.size - 1, int(np.diff(starts).max(initial=0))
+    best, radius = np.empty(groups, dtype=np.int32), np.empty(groups)
+
+    def work(first: int, last: int) -> None:
+        short = short_axes(space)
+        away, least = np.empty(most), np.empty(most)
+        rows = np.empty(most, dtype=np.int32)
+        table = np.empty(short[-1] + 1)
+        _recentre(space, row, starts, centre, first, last, short, table, away, least, rows, best, radius)
+
+    over_rows(groups, work)
     return best, radius
 
 
-@njit(cache=True)
-def move_to_nearest(order, group, amount, size, target, k):
+@entry
+def _recentre(space, row, starts, centre, first, last, short, table, away, least, left, best, radius):
+    """Whoever can still be the best is asked next, the one that the farthest members seen so far favour.
+
+    `least` is what each of those `left` has to reach at least. Each that is asked shows another member
+    that is far from it, which judges all others; so few are asked.
+    """
+    for g in range(first, last):
+        its = row[starts[g] : starts[g + 1]]
+        many = its.size  # of those left
+        member = False
+        for at in range(many):
+            left[at] = its[at]
+            least[at] = 0.0
+            member = member or its[at] == centre[g]
+        asked = centre[g]
+        chosen = centre[g]
+        narrow = np.inf
+        while True:
+            apart_from(space, asked, its, short, table, away)
+            judge = 0
+            for at in range(1, its.size):
+                if away[at] > away[judge]:
+                    judge = at
+            if away[judge] < narrow and member:
+                narrow = away[judge]
+                chosen = asked
+            member = True  # from now on members are asked
+            apart_from(space, its[judge], left[:many], short, table, away)
+            kept = 0
+            ask = -1
+            for at in range(many):
+                floor = max(least[at], away[at])
+                if floor < narrow and left[at] != asked:
+                    left[kept] = left[at]
+                    least[kept] = floor
+                    if ask < 0 or floor < least[ask]:
+                        ask = kept
+                    kept += 1
+            many = kept
+            if kept == 0:
+                break
+            asked = left[ask]
+        best[g] = chosen
+        radius[g] = narrow
+
+
+@entry
+def move_to_nearest(order, group, amount, size, target, k, moved):
     """Pieces in `order` go over to their `target` group as far as their own keeps k records.
 
-    Returns what goes: a number of records per piece. `size` is brought up to date.
+    What goes is written to `moved`: a number of records per piece. `size` is brought up to date.
     """
-    moved = np.zeros(group.size, dtype=np.int64)
     for p in order:
+        moved[p] = 0
         if target[p] == group[p]:
             continue
         many = min(amount[p], size[group[p]] - k)
@@ -170,35 +263,61 @@ def move_to_nearest(order, group, amount, size, target, k):
             moved[p] = many
             size[group[p]] -= many
             size[target[p]] += many
-    return moved
 
 
-@njit(cache=True)
-def open_balls(index, space, count, k, reach, order, label, size, radius, centre, most):
+@inner
+def _mark_missing(index, space, sight, centre, count, reach, spared, out):
+    """Tell the rows around a centre which has gone that they miss it, as far as they are easily found."""
+    for at in range(ball(index, space, sight, centre, WIDER * reach[centre], out)):
+        row = out[at]
+        if apart(space, row, centre) <= reach[row]:
+            spared[row] -= count[centre]
+
+
+@entry
+def open_balls(index, space, sight, count, k, reach, crowd, order, label, size, radius, centre, most):
     """New groups inside old ones: k free records that stand closer together than their groups are wide.
 
     Rows in `order` (nearest crowd first) whose own ball of radius `reach` holds k records that their groups
     can spare become groups of these. `label` has a group per row, -1 for rows that must stay (in pieces, or
-    withheld); centres stay too. Returns the new centres and the new labels, counted on from the old.
+    withheld); centres stay too. `crowd` are the records within a row's reach: what a row can miss of
+    them before fewer than k are left is soon lost to the centres around it, so few balls are looked at.
+    Returns the new centres and the new labels, counted on from the old.
     """
     n = count.size
     old = size.size
     fixed = label < 0
+    spared = crowd - k
+    out = np.empty(n, dtype=np.int32)
     for g in range(old):
-        fixed[centre[g]] = True
+        if not fixed[centre[g]]:
+            fixed[centre[g]] = True
+            _mark_missing(index, space, sight, centre[g], count, reach, spared, out)
     new = label.copy()
     opened = np.empty(max(0, most - old), dtype=np.int32)
     taken = np.empty(n, dtype=np.int32)
-    out = np.empty(n, dtype=np.int32)
-    stack = np.empty(DEPTH, dtype=np.int64)
     spare = size - k
+    leaf = np.empty(n, dtype=np.int64)
+    place, start, end = index.place, index.start, index.end
+    for node in range(start.size):
+        for at in range(start[node], end[node] if index.child[node] < 0 else start[node]):
+            leaf[place[at]] = node
     many = 0
     for i in order:
         if many == opened.size:
             break
-        if fixed[i] or reach[i] >= radius[label[i]] or spare[label[i]] < count[i]:
+        if fixed[i] or spared[i] < 0 or reach[i] >= radius[label[i]] or spare[label[i]] < count[i]:
             continue
-        found = ball(index, space, i, reach[i], stack, out)
+        # most balls lack a record among the nearest rows already
+        lacks = 0
+        for at in range(start[leaf[i]], end[leaf[i]]):
+            row = place[at]
+            stays = fixed[row] or spare[label[row]] < count[row] or radius[label[row]] < reach[i]
+            if stays and row != i and apart(space, i, row) <= reach[i]:
+                lacks += count[row]
+        if lacks > crowd[i] - k:
+            continue
+        found = ball(index, space, sight, i, reach[i], out)
         taken[0] = i
         rows = 1
         held = count[i]
@@ -224,4 +343,5 @@ def open_balls(index, space, count, k, reach, order, label, size, radius, centre
         if held >= k:
             opened[many] = i
             many += 1
+            _mark_missing(index, space, sight, i, count, reach, spared, out)
     return opened[:many], new

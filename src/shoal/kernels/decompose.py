@@ -1,6 +1,6 @@
 """The trees of a forest cut and packed into groups of k records or a few more.
 
-Rows are those of a `Tree` of `kernels/neighbours.py`, in its order. A row's copies hang on it by edges of
+Rows are those of an `Index` by spans, in its order. A row's copies hang on it by edges of
 length 0. Arrays are handed over one by one: tuples of arrays cost seconds of compiling.
 """
 

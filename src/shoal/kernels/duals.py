@@ -20,8 +20,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.index import DEPTH, ball
-from shoal.kernels.space import apart_from, short_axes
+from shoal.kernels.index import ball
+from shoal.kernels.sight import short_axes
+from shoal.kernels.space import apart_from
 
 __all__ = ["Duals", "by_reach", "open_clusters", "raise_duals", "sink", "sort_by", "without_largest"]
 
@@ -346,7 +347,7 @@ def _raise(
 
 
 @njit(cache=True)
-def open_clusters(index, space, share, order, centre, radius, inside, owner, blocker):
+def open_clusters(index, space, sight, share, order, centre, radius, inside, owner, blocker):
     """Clusters in `order`, the widest first, open if none of their tight rows is taken, and take these.
 
     A row is tight where it lies in the ball and its share reaches the radius; only rows `inside` count.
@@ -354,9 +355,8 @@ def open_clusters(index, space, share, order, centre, radius, inside, owner, blo
     both -1 before.
     """
     out = np.empty(index.place.size, dtype=np.int32)
-    stack = np.empty(DEPTH, dtype=np.int64)
     for c in order:
-        found = ball(index, space, centre[c], radius[c], stack, out)
+        found = ball(index, space, sight, centre[c], radius[c], out)
         for at in range(found):
             row = out[at]
             if inside[row] and share[row] >= radius[c] and owner[row] >= 0:

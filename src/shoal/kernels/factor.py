@@ -20,8 +20,9 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from shoal.kernels.neighbours import Tree, build_tree
+from shoal.kernels.index import Index, build_tree
 from shoal.kernels.pricing import cheapest_edges, node_prices, pair_distances
+from shoal.kernels.sight import short_axes
 
 __all__ = [
     "Factor",
@@ -127,7 +128,7 @@ def least_factor(codes: NDArray[np.int32], count: Ints, metric: Any, limits: Lim
 class _Program:
     """The program over the edges known so far; rows are the tree's."""
 
-    def __init__(self, tree: Tree, metric: Any, limits: Limits) -> None:
+    def __init__(self, tree: Index, metric: Any, limits: Limits) -> None:
         self.tree, self.metric, self.limits = tree, metric, limits
         self.n = tree.place.size
         self.asking = np.flatnonzero(limits.low > 0)
@@ -153,6 +154,7 @@ class _Program:
         cheapest_edges(
             self.tree,
             self.metric,
+            short_axes(self.metric),
             price,
             node_prices(self.tree, price),
             self.asking,

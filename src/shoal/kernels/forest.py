@@ -1,6 +1,6 @@
 """A forest of nearest neighbours with at least k records a tree.
 
-Rows are those of a `Tree` of `kernels/neighbours.py`, in its order. Arrays are handed over one by one:
+Rows are those of an `Index` by spans, in its order. Arrays are handed over one by one:
 tuples of arrays cost seconds of compiling. What becomes of the trees: `kernels/decompose.py`.
 """
 
@@ -9,12 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.neighbours import (
-    _fill_table,
-    _row_distance,
-    _table_starts,
-    _visit_nearer_first,
-)
+from shoal.kernels.sight import box_apart, codes_apart, look, push_nearer_first
 
 __all__ = ["join_trees", "nearest_outside"]
 
@@ -29,27 +24,15 @@ def _find(above, row):
 
 
 @njit(cache=True, nogil=True)
-def nearest_outside(tree, metric, part, rows, near, far):
+def nearest_outside(tree, metric, starts, part, rows, near, far):
     """For each of `rows` the nearest row of another part, of equals the one met first."""
-    axes = tree.codes.shape[1]
-    starts = _table_starts(metric)
-    table = np.empty(starts[axes])
+    table = np.empty(starts[-1] + 1)
     stack = np.empty(tree.start.size + 2, dtype=np.int64)
     bounds = np.empty(tree.start.size + 2)
     for at in range(rows.size):
         query = tree.codes[rows[at]]
         mine = part[rows[at]]
-        _fill_table(
-            metric.form,
-            metric.size,
-            metric.missing,
-            metric.most,
-            metric.offset,
-            metric.data,
-            query,
-            starts,
-            table,
-        )
+        look(metric, query, starts, table)
         best = np.inf
         nearest = -1
         stack[0] = 0
@@ -61,15 +44,16 @@ def nearest_outside(tree, metric, part, rows, near, far):
             if bounds[top] >= best:  # ties go to the row met first: the tree's order is that of the codes
                 continue
             if tree.child[node] >= 0:
-                _visit_nearer_first(
-                    metric, tree.low, tree.high, tree.child[node], query, starts, table, stack, bounds, top
-                )
+                child = tree.child[node]
+                left = box_apart(metric, tree.low, tree.high, child, query, starts, table)
+                right = box_apart(metric, tree.low, tree.high, child + 1, query, starts, table)
+                push_nearer_first(child, left, right, stack, bounds, top)
                 top += 2
                 continue
             for row in range(tree.start[node], tree.end[node]):
                 if part[row] == mine:
                     continue
-                distance = _row_distance(metric, tree.codes, row, query, starts, table)
+                distance = codes_apart(metric, tree.codes, row, query, starts, table)
                 if distance < best:
                     best = distance
                     nearest = row

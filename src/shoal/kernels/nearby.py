@@ -1,6 +1,6 @@
 """Who stands near whom, in any distance of `kernels/space.py`: exact, without an n x n matrix.
 
-Queries are rows of an `Index`, and each writes its own slot: the number of threads changes nothing.
+Queries are rows of the table, and each writes its own slot: the number of threads changes nothing.
 """
 
 from __future__ import annotations
@@ -8,233 +8,317 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
-from shoal.kernels.index import DEPTH, Index, least_to, most_to
-from shoal.kernels.neighbours import reach_distances as reach_by_spans
-from shoal.kernels.space import GIVEN, SPAN, apart
+from shoal.kernels.compiled import entry, inner
+from shoal.kernels.index import (
+    AIR,
+    Index,
+    ball,
+    face,
+    far_at,
+    key_at,
+    key_of,
+    least_key,
+    sight_of,
+    sweep,
+    tally,
+)
+from shoal.kernels.sight import push_nearer_first
+from shoal.kernels.space import GIVEN, apart
+from shoal.kernels.threads import over_rows
 
-__all__ = ["best_centres", "count_within", "nearest", "reach_distances", "shell"]
-
-BLOCK = 64
+__all__ = ["best_centres", "count_within", "crowds", "list_within", "nearest", "reach_distances", "shell"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+TINY = 1e-300
+NO_ROWS = np.zeros(0, dtype=np.int32)
+
 
 def reach_distances(index: Index, space: Any, count: Counts, k: int) -> Floats:
     """For each row the least distance within which k records stand, itself included; 0 without records."""
-    if space.kind == SPAN:
-        return reach_by_spans(space.codes, count, space.metric, k)
-    out = np.zeros(count.size)
-    _reach(index, space, count, k, out)
-    return out
+    return crowds(index, space, count, k)[0]
 
 
-def count_within(index: Index, space: Any, count: Counts, rows: Rows, radius: float) -> Counts:
-    """For each of `rows` the records at a distance of at most `radius`, of those with counts."""
-    out = np.zeros(rows.size, dtype=np.int64)
-    _count(index, space, count, rows, radius, out)
-    return out
+def crowds(index: Index, space: Any, count: Counts, k: int) -> tuple[Floats, Counts]:
+    """The same, and how many records stand within it: k, or more where several are just as far."""
+    reach, records = np.zeros(count.size), np.zeros(count.size, dtype=np.int64)
+
+    def work(first: int, last: int) -> None:
+        near, many = np.empty(k + 2), np.empty(k + 2, dtype=np.int64)
+        _reach(index, space, sight_of(index, space), first, last, k, near, many, reach, records)
+
+    over_rows(index.place.size, work)
+    return reach, records
 
 
-def nearest(index: Index, space: Any, rows: Rows) -> tuple[Rows, Floats]:
-    """For each of `rows` the nearest row of the index, of equals the first, and its distance."""
-    return best_centres(index, space, np.zeros(_length(space)), rows)
+def count_within(index: Index, space: Any, rows: Rows, radius: float) -> Counts:
+    """For each of `rows` the records of the index at a distance of at most `radius`."""
+    records = np.zeros(rows.size, dtype=np.int64)
+
+    def work(first: int, last: int) -> None:
+        _count(index, space, sight_of(index, space), first, last, rows, float(radius), records)
+
+    over_rows(rows.size, work)
+    return records
 
 
-def best_centres(index: Index, space: Any, price: Floats, rows: Rows) -> tuple[Rows, Floats]:
-    """For each of `rows` the row c with the least max(distance, price[c]), and that value."""
-    chosen, least = _least(index, space, price, rows)
+def list_within(index: Index, space: Any, rows: Rows, radius: Floats) -> tuple[Counts, Rows]:
+    """For each of `rows` the rows of the index at a distance of at most its own `radius`, in order.
+
+    Returns starts and rows: those of query q are rows[starts[q] : starts[q + 1]]. Memory is that of the
+    answer: ask in blocks where it may be large.
+    """
+    found = np.zeros(rows.size, dtype=np.int64)
+    starts = np.zeros(rows.size + 1, dtype=np.int64)
+    out = NO_ROWS
+
+    def work(first: int, last: int) -> None:
+        near = np.empty(index.place.size, dtype=np.int32)
+        _list(index, space, sight_of(index, space), first, last, rows, radius, near, found, starts, out)
+
+    over_rows(rows.size, work)
+    np.cumsum(found, out=starts[1:])
+    if starts[-1]:
+        out = np.empty(starts[-1], dtype=np.int32)
+        over_rows(rows.size, work)
+        out = out[np.lexsort((out, np.repeat(np.arange(rows.size), found)))]
+    return starts, out
+
+
+def nearest(index: Index, space: Any, rows: Rows, most: Floats | None = None) -> tuple[Rows, Floats]:
+    """For each of `rows` the nearest row of the index, of equals the first, and its distance.
+
+    Where none is within `most`, if that is given, -1 and `most`.
+    """
+    return best_centres(index, space, np.zeros(int(index.place.max()) + 1), rows, most)
+
+
+def best_centres(
+    index: Index, space: Any, price: Floats, rows: Rows, most: Floats | None = None
+) -> tuple[Rows, Floats]:
+    """For each of `rows` the row c with the least max(distance, price[c]), and that value.
+
+    Where nothing is at most `most`, if that is given, -1 and `most`.
+    """
+    prices = price[index.place]
+    cheapest = np.empty(index.start.size)
+    _cheapest(index, prices, cheapest)
+    chosen = np.empty(rows.size, dtype=np.int32)
+    least = np.full(rows.size, np.inf) if most is None else most.copy()
+
+    def work(first: int, last: int) -> None:
+        sight = sight_of(index, space)
+        _least(index, space, sight, first, last, prices, cheapest, rows, chosen, least)
+
+    over_rows(rows.size, work)
     return chosen, least
 
 
 def shell(index: Index, space: Any, low: float, high: float, most: int) -> Floats | None:
     """The distinct distances above `low` and at most `high`; None where more than `most` pairs have one."""
-    rows = index.place
-    many = np.zeros(rows.size, dtype=np.int64)
-    _shell(index, space, rows, low, high, many, many, np.zeros(0))
+    many = np.zeros(index.place.size, dtype=np.int64)
+    starts, out = many, np.zeros(0)
+
+    def work(first: int, last: int) -> None:
+        near = np.empty(index.place.size, dtype=np.int32)
+        sight = sight_of(index, space)
+        _shell(index, space, sight, first, last, float(low), float(high), near, many, starts, out)
+
+    over_rows(many.size, work)
     if int(many.sum()) > 2 * most:
         return None
-    starts = np.cumsum(many) - many
-    out = np.empty(int(many.sum()))
+    starts, out = np.cumsum(many) - many, np.empty(int(many.sum()))
     if out.size:
-        _shell(index, space, rows, low, high, many, starts, out)
+        over_rows(many.size, work)
     return np.unique(out)
 
 
-def _length(space: Any) -> int:
-    if space.kind == SPAN:
-        return len(space.codes)
-    return len(space.matrix) if space.kind == GIVEN else len(space.points)
+@entry
+def _count(index, space, sight, first, last, rows, radius, out):
+    for q in range(first, last):
+        out[q] = tally(index, space, sight, rows[q], radius, index.count, index.records)
 
 
-@njit(cache=True, parallel=True)
-def _count(index, space, count, rows, radius, out):
-    for block in prange((rows.size + BLOCK - 1) // BLOCK):
-        stack = np.empty(DEPTH, dtype=np.int64)
-        for q in range(block * BLOCK, min(rows.size, (block + 1) * BLOCK)):
-            i = rows[q]
-            stack[0] = 0
-            top = 1
-            held = 0
-            while top > 0:
-                top -= 1
-                node = stack[top]
-                if least_to(index, space, node, i) > radius:
+@entry
+def _list(index, space, sight, first, last, rows, radius, near, found, starts, out):
+    """Count, and where `out` has room write, the rows within the radius of each row."""
+    fill = out.size > 0
+    for q in range(first, last):
+        found[q] = ball(index, space, sight, rows[q], radius[q], near)
+        if fill:
+            for at in range(found[q]):
+                out[starts[q] + at] = near[at]
+
+
+@inner
+def _keep(near, many, kept, far, count):
+    """Add a row to the heap of those kept, the farthest first."""
+    at = kept
+    while at > 0 and near[(at - 1) // 2] < far:
+        near[at] = near[(at - 1) // 2]
+        many[at] = many[(at - 1) // 2]
+        at = (at - 1) // 2
+    near[at] = far
+    many[at] = count
+
+
+@inner
+def _drop_farthest(near, many, kept):
+    """Take the first of a heap out; `kept` is how many there are then."""
+    far = near[kept]
+    count = many[kept]
+    at = 0
+    child = 1
+    while child < kept:
+        if child + 1 < kept and near[child + 1] > near[child]:
+            child += 1
+        if near[child] <= far:
+            break
+        near[at] = near[child]
+        many[at] = many[child]
+        at = child
+        child = 2 * at + 1
+    near[at] = far
+    many[at] = count
+
+
+@entry
+def _reach(index, space, sight, first, last, k, near, many, out, records):
+    kind, all_codes, all_points = space.kind, space.codes, sight.points
+    codes, points, place, count = index.codes, index.points, index.place, index.count
+    start, end, child, low, high = index.start, index.end, index.child, index.low, index.high
+    starts, table, stack, bounds = sight.starts, sight.table, sight.stack, sight.bounds
+    for q in range(first, last):
+        i = place[q]
+        face(space, sight, i)
+        query, point = all_codes[i], all_points[i]
+        kept = 0
+        held = 0
+        ties = 0  # records as far as the farthest that is kept, but not kept
+        worst = np.inf
+        if q > first and kind != GIVEN:  # what is around the row before is not much farther from this one
+            worst = (out[place[q - 1]] + apart(space, i, place[q - 1])) * (1 + AIR) + TINY
+        limit = key_of(kind, worst, AIR)
+        stack[0] = 0
+        bounds[0] = 0.0
+        top = 1
+        while top > 0:
+            top -= 1
+            if bounds[top] > limit:
+                continue
+            node = stack[top]
+            if child[node] >= 0:
+                node = child[node]
+                left = least_key(space, kind, query, point, low, high, node, starts, table)
+                right = least_key(space, kind, query, point, low, high, node + 1, starts, table)
+                push_nearer_first(node, left, right, stack, bounds, top)
+                top += 2
+                continue
+            for at in range(start[node], end[node]):
+                key = key_at(space, kind, i, query, point, codes, points, place, at, starts, table)
+                if key > limit:
                     continue
-                if index.child[node] >= 0:
-                    if most_to(index, space, node, i) <= radius:
-                        held += index.records[node]
-                    else:
-                        stack[top] = index.child[node] + 1
-                        stack[top + 1] = index.child[node]
-                        top += 2
+                far = far_at(kind, point, points, at, key)
+                if far >= worst:
+                    if far == worst:
+                        ties += count[at]
                     continue
-                for at in range(index.start[node], index.end[node]):
-                    if apart(space, i, index.place[at]) <= radius:
-                        held += count[index.place[at]]
-            out[q] = held
-
-
-@njit(cache=True)
-def _push(index, space, child, i, stack, bounds, top):
-    """Push both children of a node, the nearer one on top."""
-    left = least_to(index, space, child, i)
-    right = least_to(index, space, child + 1, i)
-    swap = 1 if right < left else 0
-    stack[top] = child + 1 - swap
-    bounds[top] = left if swap else right
-    stack[top + 1] = child + swap
-    bounds[top + 1] = right if swap else left
-
-
-@njit(cache=True, parallel=True)
-def _reach(index, space, count, k, out):
-    n = index.place.size
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        stack = np.empty(DEPTH, dtype=np.int64)
-        bounds = np.empty(DEPTH)
-        near = np.empty(k + 2)
-        many = np.empty(k + 2, dtype=np.int64)
-        for q in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            i = index.place[q]
-            kept = 0
-            held = 0
-            worst = np.inf
-            stack[0] = 0
-            bounds[0] = 0.0
-            top = 1
-            while top > 0:
-                top -= 1
-                if bounds[top] >= worst:
+                _keep(near, many, kept, far, count[at])
+                kept += 1
+                held += count[at]
+                if held < k:
                     continue
-                node = stack[top]
-                if index.child[node] >= 0:
-                    _push(index, space, index.child[node], i, stack, bounds, top)
-                    top += 2
-                    continue
-                for at in range(index.start[node], index.end[node]):
-                    row = index.place[at]
-                    far = apart(space, i, row)
-                    if far >= worst:
-                        continue
-                    slot = kept
-                    while slot > 0 and near[slot - 1] > far:
-                        near[slot] = near[slot - 1]
-                        many[slot] = many[slot - 1]
-                        slot -= 1
-                    near[slot] = far
-                    many[slot] = count[row]
-                    kept += 1
-                    held += count[row]
-                    while held - many[kept - 1] >= k:  # the farthest is not needed any more
-                        kept -= 1
-                        held -= many[kept]
-                    if held >= k:
-                        worst = near[kept - 1]
-            out[i] = worst
+                before = worst
+                while held - many[0] >= k:  # the farthest is not needed any more
+                    if near[0] < worst:
+                        worst = near[0]
+                        ties = 0
+                    ties += many[0]
+                    held -= many[0]
+                    kept -= 1
+                    _drop_farthest(near, many, kept)
+                if near[0] < worst:
+                    worst = near[0]
+                    ties = 0
+                if worst < before:
+                    limit = key_of(kind, worst, AIR)
+        out[i] = worst
+        records[i] = held + ties
 
 
-@njit(cache=True)
-def _cheapest(index, price):
-    """The least price in each node."""
-    out = np.full(index.start.size, np.inf)
+@entry
+def _cheapest(index, price, out):
+    """The least price in each node; `price` is by the index's rows."""
     for node in range(index.start.size - 1, -1, -1):
         if index.child[node] >= 0:
             out[node] = min(out[index.child[node]], out[index.child[node] + 1])
-        else:
-            for at in range(index.start[node], index.end[node]):
-                out[node] = min(out[node], price[index.place[at]])
-    return out
+            continue
+        out[node] = np.inf
+        for at in range(index.start[node], index.end[node]):
+            out[node] = min(out[node], price[at])
 
 
-@njit(cache=True, parallel=True)
-def _least(index, space, price, rows):
+@entry
+def _least(index, space, sight, first, last, price, cheapest, rows, chosen, least):
     """For each row the first row c of the index with the least max(distance, price[c])."""
-    cheapest = _cheapest(index, price)
-    chosen = np.empty(rows.size, dtype=np.int32)
-    least = np.empty(rows.size)
-    for block in prange((rows.size + BLOCK - 1) // BLOCK):
-        stack = np.empty(DEPTH, dtype=np.int64)
-        bounds = np.empty(DEPTH)
-        for q in range(block * BLOCK, min(rows.size, (block + 1) * BLOCK)):
-            i = rows[q]
-            best = np.inf
-            its = -1
-            stack[0] = 0
-            bounds[0] = 0.0
-            top = 1
-            while top > 0:
-                top -= 1
-                node = stack[top]
-                # not >=: an equal value may belong to an earlier row
-                if max(bounds[top], cheapest[node]) > best:
+    kind, all_codes, all_points = space.kind, space.codes, sight.points
+    codes, points, place = index.codes, index.points, index.place
+    start, end, child, low, high = index.start, index.end, index.child, index.low, index.high
+    starts, table, stack, bounds = sight.starts, sight.table, sight.stack, sight.bounds
+    for q in range(first, last):
+        i = rows[q]
+        face(space, sight, i)
+        query, point = all_codes[i], all_points[i]
+        best = least[q]
+        limit = key_of(kind, best, AIR)
+        its = np.int32(-1)
+        stack[0] = 0
+        bounds[0] = 0.0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            # not >=: an equal value may belong to an earlier row
+            if bounds[top] > limit or cheapest[node] > best:
+                continue
+            if child[node] >= 0:
+                node = child[node]
+                left = least_key(space, kind, query, point, low, high, node, starts, table)
+                right = least_key(space, kind, query, point, low, high, node + 1, starts, table)
+                push_nearer_first(node, left, right, stack, bounds, top)
+                top += 2
+                continue
+            for at in range(start[node], end[node]):
+                if price[at] > best:
                     continue
-                if index.child[node] >= 0:
-                    _push(index, space, index.child[node], i, stack, bounds, top)
-                    top += 2
+                key = key_at(space, kind, i, query, point, codes, points, place, at, starts, table)
+                if key > limit:
                     continue
-                for at in range(index.start[node], index.end[node]):
-                    row = index.place[at]
-                    if price[row] > best:
-                        continue
-                    value = max(apart(space, i, row), price[row])
-                    if value < best or (value == best and row < its):
-                        best = value
-                        its = row
-            chosen[q] = its
-            least[q] = best
-    return chosen, least
+                value = max(far_at(kind, point, points, at, key), price[at])
+                if value < best or (value == best and (its < 0 or place[at] < its)):
+                    best = value
+                    its = place[at]
+                    limit = key_of(kind, best, AIR)
+        chosen[q] = its
+        least[q] = best
 
 
-@njit(cache=True, parallel=True)
-def _shell(index, space, rows, low, high, many, starts, out):
+@entry
+def _shell(index, space, sight, first, last, low, high, near, many, starts, out):
     """Count, and where `out` has room write, the distances above low and at most high, per row."""
     fill = out.size > 0
-    for block in prange((rows.size + BLOCK - 1) // BLOCK):
-        stack = np.empty(DEPTH, dtype=np.int64)
-        for q in range(block * BLOCK, min(rows.size, (block + 1) * BLOCK)):
-            i = rows[q]
-            stack[0] = 0
-            top = 1
-            found = 0
-            while top > 0:
-                top -= 1
-                node = stack[top]
-                if least_to(index, space, node, i) > high or most_to(index, space, node, i) <= low:
-                    continue
-                if index.child[node] >= 0:
-                    stack[top] = index.child[node] + 1
-                    stack[top + 1] = index.child[node]
-                    top += 2
-                    continue
-                for at in range(index.start[node], index.end[node]):
-                    far = apart(space, i, index.place[at])
-                    if low < far <= high:
-                        if fill:
-                            out[starts[q] + found] = far
-                        found += 1
-            many[q] = found
+    nearer = key_of(space.kind, low, -AIR)
+    for q in range(first, last):
+        i = index.place[q]
+        found = 0
+        for p in range(sweep(index, space, sight, i, high, nearer, index.count, index.records, near)):
+            far = apart(space, i, index.place[near[p]])
+            if far > low:
+                if fill:
+                    out[starts[q] + found] = far
+                found += 1
+        many[q] = found

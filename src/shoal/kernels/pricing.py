@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.neighbours import _box_distance, _fill_table, _row_distance, _table_starts
+from shoal.kernels.sight import box_apart, codes_apart, look, push_nearer_first
 from shoal.kernels.spans import distance
 
 __all__ = ["cheapest_edges", "node_prices", "pair_distances"]
@@ -24,32 +24,20 @@ def node_prices(tree, price):
 
 
 @njit(cache=True, nogil=True)
-def cheapest_edges(tree, metric, price, top_price, rows, limit, known_start, known, near, cost):
+def cheapest_edges(tree, metric, starts, price, top_price, rows, limit, known_start, known, near, cost):
     """For each of `rows` the rows v with the least distance - price[v] below its limit, least first.
 
     As many as `near` has columns, -1 where there are fewer. Rows known[known_start[u] :
     known_start[u + 1]], ascending, and the row itself are passed over. All rows are the tree's.
     """
-    axes = tree.codes.shape[1]
-    starts = _table_starts(metric)
-    table = np.empty(starts[axes])
+    table = np.empty(starts[-1] + 1)
     stack = np.empty(tree.start.size + 2, dtype=np.int64)
     bounds = np.empty(tree.start.size + 2)
     room = near.shape[1]
     for at in range(rows.size):
         mine = rows[at]
         query = tree.codes[mine]
-        _fill_table(
-            metric.form,
-            metric.size,
-            metric.missing,
-            metric.most,
-            metric.offset,
-            metric.data,
-            query,
-            starts,
-            table,
-        )
+        look(metric, query, starts, table)
         kept = 0
         worst = limit[at]
         stack[0] = 0
@@ -62,19 +50,15 @@ def cheapest_edges(tree, metric, price, top_price, rows, limit, known_start, kno
                 continue
             child = tree.child[node]
             if child >= 0:
-                left = _box_distance(metric, tree.low, tree.high, child, query, starts, table)
-                right = _box_distance(metric, tree.low, tree.high, child + 1, query, starts, table)
+                left = box_apart(metric, tree.low, tree.high, child, query, starts, table)
+                right = box_apart(metric, tree.low, tree.high, child + 1, query, starts, table)
                 left -= top_price[child]
                 right -= top_price[child + 1]
-                swap = 1 if right < left else 0
-                stack[top] = child + 1 - swap
-                bounds[top] = left if swap else right
-                stack[top + 1] = child + swap
-                bounds[top + 1] = right if swap else left
+                push_nearer_first(child, left, right, stack, bounds, top)
                 top += 2
                 continue
             for row in range(tree.start[node], tree.end[node]):
-                value = _row_distance(metric, tree.codes, row, query, starts, table) - price[row]
+                value = codes_apart(metric, tree.codes, row, query, starts, table) - price[row]
                 if value >= worst or row == mine:
                     continue
                 low, high = known_start[mine], known_start[mine + 1]

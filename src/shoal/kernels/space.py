@@ -13,31 +13,19 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from shoal.kernels.spans import distance, span
+from shoal.kernels.compiled import entry
+from shoal.kernels.sight import codes_apart, look
+from shoal.kernels.spans import distance
 
-__all__ = [
-    "EARTH",
-    "GIVEN",
-    "GLOBE",
-    "SPAN",
-    "STRAIGHT",
-    "apart",
-    "apart_each",
-    "apart_from",
-    "radii",
-    "short_axes",
-]
+__all__ = ["EARTH", "GIVEN", "GLOBE", "SPAN", "STRAIGHT", "apart", "apart_each", "apart_from", "radii"]
 
 SPAN, STRAIGHT, GLOBE, GIVEN = 0, 1, 2, 3
 EARTH = 6371.0088
-SHORT = 512
-"""Axes of at most this many codes are looked up where one row is measured against many."""
 
 
-@njit(cache=True)
+@entry
 def apart(space, i, j):
     """The distance of rows i and j."""
     if i == j:
@@ -59,7 +47,7 @@ def apart(space, i, j):
     return 2.0 * EARTH * math.atan2(math.sqrt(less), math.sqrt(more))
 
 
-@njit(cache=True)
+@entry
 def apart_each(space, rows, others):
     """The distance of each row to its own other row."""
     out = np.empty(rows.size)
@@ -77,15 +65,7 @@ def radii(
     return radius
 
 
-def short_axes(space: Any) -> NDArray[np.int64]:
-    """Where each short axis begins in a table of distances, -1 for long ones; and how long the table is."""
-    short = (space.size <= SHORT) & (space.kind == SPAN)
-    ends = np.cumsum(np.where(short, space.size, 0))
-    starts = np.where(short, ends - space.size, -1)
-    return np.append(starts, ends[-1] if ends.size else 0)
-
-
-@njit(cache=True)
+@entry
 def apart_from(space, i, rows, starts, table, out):
     """The distance of row i to each of `rows`, the same to the last bit as `apart` finds it.
 
@@ -95,20 +75,7 @@ def apart_from(space, i, rows, starts, table, out):
         for at in range(rows.size):
             out[at] = apart(space, i, rows[at])
         return
-    axes = space.codes.shape[1]
-    for axis in range(axes):
-        if starts[axis] >= 0:
-            mine = space.codes[i, axis]
-            for code in range(space.size[axis]):
-                low = min(mine, code)
-                table[starts[axis] + code] = span(space, axis, low, max(mine, code))
+    query = space.codes[i]
+    look(space, query, starts, table)
     for at in range(rows.size):
-        total = 0.0
-        for axis in range(axes):
-            code = space.codes[rows[at], axis]
-            if starts[axis] >= 0:
-                total += table[starts[axis] + code]
-            else:
-                mine = space.codes[i, axis]
-                total += span(space, axis, min(mine, code), max(mine, code))
-        out[at] = total
+        out[at] = codes_apart(space, space.codes, rows[at], query, starts, table)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.assignment import fill_deficits
 from shoal.kernels.cover import greedy_centres, heaviest_centres
-from shoal.kernels.index import Index, build_index
+from shoal.kernels.index import Index, build_index, sight_of
 from shoal.kernels.nearby import count_within, nearest, shell
 from shoal.kernels.space import apart_each
 
@@ -50,7 +50,7 @@ def test_all(index: Index, space: Any, count: Counts, reach: Floats, k: int, mos
     total = int(count.sum())
     if float(reach.max(initial=0.0)) > t:
         return None
-    centre, label = greedy_centres(index, space, count, t, min(most, total // k))
+    centre, label = greedy_centres(index, space, sight_of(index, space), count, t, min(most, total // k))
     if centre.size == 0:
         return None
     row = np.flatnonzero(count > 0).astype(np.int32)
@@ -72,8 +72,10 @@ def test_most(
         return None
     rows = np.flatnonzero(inside).astype(np.int32)
     held = np.zeros(count.size, dtype=np.int64)
-    held[rows] = count_within(index, space, count, rows, t)
-    centre, covered = heaviest_centres(index, space, count, inside, held, t, min(most, total // k))
+    held[rows] = count_within(index, space, rows, t)
+    centre, covered = heaviest_centres(
+        index, space, sight_of(index, space), count, inside, held, t, min(most, total // k)
+    )
     if total - int(count[covered].sum()) > withhold:
         return None
     mask = np.zeros(count.size, dtype=np.int64)
