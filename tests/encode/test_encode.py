@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from shoal.encode import encode, missing_to_null
-from shoal.errors import DataError, TooFewRows
+from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
 from shoal.model.plan import Plan
 
@@ -360,3 +360,24 @@ def test_numbers_closer_than_one_over_them_can_say_are_told_apart() -> None:
     coded = encode(frame, Plan(k=2, quasi=("x",), kinds={"x": "number"}))
     (axis,) = coded.columns[0].axes
     assert axis.position == pytest.approx([0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "taken"),
+    [
+        ("bounds", "number", "x_low"),
+        ("bounds", "number", "x_high"),
+        ("bounds", "place(lat, lon)", "lat_low"),
+        ("middle", "place(lat, lon)", "lon_size"),
+    ],
+)
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep", "count"])
+def test_cells_whose_names_are_taken_are_refused(cells, kind, taken, role):
+    frame = pl.DataFrame({"x": [1, 2], "lat": [1, 2], "lon": [3, 4], taken: [1, 1]})
+    words = {"k": 2, "quasi": ["x"], "kinds": {"x": kind}, "cells": cells}
+    words |= {"quasi": ["x", taken]} if role == "quasi" else {role: taken if role == "count" else [taken]}
+    if role == "quasi":
+        words["kinds"] = {"x": kind, taken: "label"}
+    with pytest.raises(PlanError, match=f"two columns named '{taken}'"):
+        encode(frame, Plan(**words))
+    encode(frame, Plan(**{**words, "cells": "text"}))

@@ -50,3 +50,11 @@ def test_k_is_a_whole_number_of_at_least_two(k):
 def test_a_value_of_the_wrong_type_is_named(name, value):
     with pytest.raises(PlanError, match=name if name != "kinds" else "'a'"):
         Plan(**{"k": 3, "quasi": ("a",), name: value})
+
+
+@pytest.mark.parametrize("names", [("a b", "a_b"), ("a.b", "c", "a-b"), ("Zip", "zip")])
+def test_lookup_tables_have_names_of_their_own(names):
+    with pytest.raises(PlanError, match="would have one name"):
+        Plan(k=2, quasi=names, cells="id")
+    assert Plan(k=2, quasi=names).quasi == names
+    assert Plan(k=2, quasi=("a b", "c"), cells="id").cells == "id"

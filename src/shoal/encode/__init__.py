@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.encode import label, number, place, region, rule, tree
 from shoal.encode.space import space_of
-from shoal.errors import DataError, TooFewRows
+from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.model.coded import Coded, Held, pack
 from shoal.model.column import Column
 from shoal.model.guess import guess_kind
@@ -40,6 +40,7 @@ def encode(frame: pl.DataFrame, plan: Plan, *, matrix: Any = None) -> Coded:
         column, its_codes = _encode_column(frame, name, plan)
         columns.append(column)
         codes.extend(its_codes)
+    _check_published(columns, plan)
     axes = [(axis, column.weight) for column in columns for axis in column.axes]
     distinct, row = _distinct(codes, [axis.size for axis, _ in axes])
     count = np.rint(np.bincount(row, weights=records, minlength=len(distinct))).astype(np.int64)
@@ -146,6 +147,27 @@ def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
         raise DataError("The table has no rows. Nothing can be published.")
     for name in (*plan.sensitive, *plan.keep):
         check_plain(frame[name])
+
+
+def _check_published(columns: list[Column], plan: Plan) -> None:
+    """Cells of more than one column get names of their own, which may be taken."""
+    others = [*plan.sensitive, *plan.keep, *((plan.count,) if plan.count is not None else ())]
+    names = [name for column in columns for name in _published(column, plan)] + others
+    doubled = sorted({repr(name) for name in names if names.count(name) > 1})
+    if doubled:
+        raise PlanError(
+            f"The release would have two columns named {', '.join(doubled)}, since the cells "
+            f"{plan.cells!r} need names of their own. Choose other cells, or rename a column first."
+        )
+
+
+def _published(column: Column, plan: Plan) -> tuple[str, ...]:
+    parts = column.parts or (column.name,)
+    if plan.style == "generalize" and plan.cells == "bounds" and column.numbers:
+        return tuple(f"{part}_{end}" for part in parts for end in ("low", "high"))
+    if plan.style == "generalize" and plan.cells == "middle" and column.parts:
+        return tuple(name for part in parts for name in (part, f"{part}_size"))
+    return parts if plan.style == "means" else (column.name,)
 
 
 def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from shoal.errors import PlanError, choices
 from shoal.model.column import KINDS
+from shoal.model.files import lookup_path
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.rule import Rule
@@ -225,9 +226,21 @@ class Plan:
             )
         if self.stop_at is not None and not (_is_number(self.stop_at) and self.stop_at >= 1):
             raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.")
+        if self.cells == "id":
+            self._check_lookups()
         if self.style == "centres":
             self._check_centres()
         Effort.parse(self.effort)
+
+    def _check_lookups(self) -> None:
+        column_of: dict[str, str] = {}
+        for name in self.quasi:
+            other = column_of.setdefault(lookup_path("table", name).name.casefold(), name)
+            if other != name:
+                raise PlanError(
+                    f"The lookup tables of columns {other!r} and {name!r} would have one name. Rename a "
+                    "column first, or choose other cells than 'id'."
+                )
 
     def _check_centres(self) -> None:
         taken = [name for name in (SIZE, RADIUS) if name in self.columns]
