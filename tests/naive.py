@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -152,3 +153,17 @@ def k_member(table: Table, k: int, seed_row: int) -> list[list[int]]:
         best = min(range(len(groups)), key=lambda at: (round(costs[at], 9), at))
         groups[best].append(row)
     return groups
+
+
+def assert_sound(grouping: Any, coded: Any, k: int, withhold: int = 0) -> None:
+    """Every record once, groups 0.. all used, each of at least k records, no more withheld than allowed."""
+    records: Counter[int] = Counter()
+    sizes: Counter[int] = Counter()
+    for row, group, count in zip(grouping.distinct, grouping.group, grouping.count, strict=True):
+        assert count > 0
+        records[int(row)] += int(count)
+        sizes[int(group)] += int(count)
+    assert records == {i: int(c) for i, c in enumerate(coded.count) if c > 0}
+    assert sizes.pop(-1, 0) <= withhold
+    assert sorted(sizes) == list(range(len(sizes)))
+    assert all(size >= k for size in sizes.values())

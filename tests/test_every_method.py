@@ -6,7 +6,6 @@ What a method declares in FACTS (kinds, most columns, the only k) decides which 
 from __future__ import annotations
 
 import random
-from collections import Counter
 from typing import Any
 
 import numba
@@ -17,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from naive import Table, total_loss
+from naive import Table, assert_sound, total_loss
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.errors import TooFewRows
@@ -63,20 +62,6 @@ def run(method: str, coded: Coded, k: int, **more: Any) -> Grouping:
     task = Task(k=k, options=fill_options(method, given_options), **more)
     grouping: Grouping = load(method).group(coded, task)
     return grouping
-
-
-def assert_sound(grouping: Grouping, coded: Coded, k: int, withhold: int = 0) -> None:
-    """Every record once, groups 0.. all used, each of at least k records, no more withheld than allowed."""
-    records: Counter[int] = Counter()
-    sizes: Counter[int] = Counter()
-    for row, group, count in zip(grouping.distinct, grouping.group, grouping.count, strict=True):
-        assert count > 0
-        records[int(row)] += int(count)
-        sizes[int(group)] += int(count)
-    assert records == {i: int(c) for i, c in enumerate(coded.count) if c > 0}
-    assert sizes.pop(-1, 0) <= withhold
-    assert sorted(sizes) == list(range(len(sizes)))
-    assert all(size >= k for size in sizes.values())
 
 
 def random_table(method: str, rows: int, *, missing: float = 0.1, seed: int = 0) -> Table:

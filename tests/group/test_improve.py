@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from naive import Table, least_loss, total_loss
+from naive import Table, assert_sound, least_loss, total_loss
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import fill_options, k_member, load
@@ -33,19 +32,6 @@ def lost(table: Table, coded: Coded, grouping: Grouping) -> float:
         each = total_loss(single, [rows]) / len(rows)
         total += records * (table.weight if group < 0 else each)
     return total
-
-
-def assert_sound(grouping: Grouping, coded: Coded, k: int, withhold: int) -> None:
-    records: Counter[int] = Counter()
-    sizes: Counter[int] = Counter()
-    for row, group, count in zip(grouping.distinct, grouping.group, grouping.count, strict=True):
-        assert count > 0
-        records[int(row)] += int(count)
-        sizes[int(group)] += int(count)
-    assert records == {i: int(c) for i, c in enumerate(coded.count) if c > 0}
-    assert sizes.pop(-1, 0) <= withhold
-    assert sorted(sizes) == list(range(len(sizes)))
-    assert all(size >= k for size in sizes.values())
 
 
 def any_grouping(coded: Coded, k: int, withhold: int, seed: int) -> Grouping:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.encode.number import to_numbers
 from shoal.encode.tree import look_up, to_text
-from shoal.model.column import SET, TREE, Axis, Column
+from shoal.model.column import TREE, Axis, Column
 from shoal.model.plan import Kind, Plan
 
 __all__ = ["encode_label", "encode_suppressed"]
@@ -17,21 +17,14 @@ __all__ = ["encode_label", "encode_suppressed"]
 def encode_label(series: pl.Series, plan: Plan) -> tuple[Column, tuple[NDArray[np.int32], ...]]:
     """Code one label column; it gives up one step for each value after the first."""
     text, values, codes, has_missing = _coded_text(series)
-    size = len(values) + has_missing
-    axis = Axis(
-        form=SET,
-        size=size,
-        missing=len(values) if has_missing else -1,
-        share=1.0 if size > 1 else 0.0,
-        step=1.0 / (size - 1) if size > 1 else 0.0,
-    )
+    axis = Axis.of_set(len(values), has_missing=has_missing)
     column = Column(
         name=text.name,
         kind="label",
         weight=plan.weight(text.name),
         axes=(axis,),
         has_missing=has_missing,
-        denominator=float(size - 1),
+        denominator=float(axis.size - 1),
         values=values,
     )
     return column, (codes,)

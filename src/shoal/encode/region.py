@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.encode.tree import look_up, to_text, tree_column
 from shoal.errors import DataError
-from shoal.model.column import SET, Axis, Column
+from shoal.model.column import Axis, Column
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
@@ -34,21 +34,14 @@ def encode_region(series: pl.Series, plan: Plan) -> tuple[Column, tuple[NDArray[
         column = tree_column(series.name, tree, plan, has_missing=absent > 0, kind="region")
         return column, (codes,)
     codes, absent = _codes(text, graph.names)
-    size = len(graph.names) + (absent > 0)
-    axis = Axis(
-        form=SET,
-        size=size,
-        missing=len(graph.names) if absent else -1,
-        share=1.0 if size > 1 else 0.0,
-        step=1.0 / (size - 1) if size > 1 else 0.0,
-    )
+    axis = Axis.of_set(len(graph.names), has_missing=absent > 0)
     column = Column(
         name=series.name,
         kind="region",
         weight=plan.weight(series.name),
         axes=(axis,),
         has_missing=absent > 0,
-        denominator=float(size - 1),
+        denominator=float(axis.size - 1),
         values=graph.names,
         graph=graph,
     )

@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode.tree import look_up, to_text
+from shoal.encode.tree import climb
 from shoal.errors import DataError
 from shoal.model.coded import Ruled
-from shoal.model.hierarchy import Builder
 from shoal.model.plain import check_plain
 from shoal.model.plan import Plan
 from shoal.model.rule import Rule
@@ -94,15 +93,5 @@ def _numbers(series: pl.Series) -> pl.Series | None:
 
 
 def _by_hierarchy(series: pl.Series, plan: Plan) -> tuple[Ruled, Codes]:
-    text = to_text(series)
-    tree = plan.hierarchies[series.name]
-    if isinstance(tree, Builder):
-        tree = tree.build(text.drop_nulls().unique().to_list(), column=series.name)
-    codes, unknown = look_up(text, tree.leaves)
-    strange = unknown - text.null_count()
-    if strange:
-        raise DataError(
-            f"Column {series.name!r} has {strange} of {len(text)} cells whose value is not in its "
-            "hierarchy. Add those values to the hierarchy."
-        )
-    return Ruled(series.name, "hierarchy", len(tree.leaves) + int(unknown > 0), tree), codes
+    tree, codes, has_missing = climb(series, plan)
+    return Ruled(series.name, "hierarchy", len(tree.leaves) + has_missing, tree), codes

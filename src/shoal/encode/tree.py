@@ -8,16 +8,22 @@ from numpy.typing import NDArray
 
 from shoal.encode.number import EXACT
 from shoal.errors import DataError
-from shoal.model.column import SET, TREE, Axis, Column
+from shoal.model.column import TREE, Axis, Column
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plain import has_text
 from shoal.model.plan import Plan
 
-__all__ = ["encode_tree", "to_text", "tree_column"]
+__all__ = ["climb", "encode_tree", "look_up", "to_text", "tree_column"]
 
 
 def encode_tree(series: pl.Series, plan: Plan) -> tuple[Column, tuple[NDArray[np.int32], ...]]:
     """Code one column that has a hierarchy."""
+    tree, codes, has_missing = climb(series, plan)
+    return tree_column(series.name, tree, plan, has_missing=has_missing), (codes,)
+
+
+def climb(series: pl.Series, plan: Plan) -> tuple[Hierarchy, NDArray[np.int32], bool]:
+    """The tree of a column, built where it is yet to be, each cell's leaf, and whether some are missing."""
     text = to_text(series)
     tree = plan.hierarchies[series.name]
     if isinstance(tree, Builder):
@@ -29,8 +35,7 @@ def encode_tree(series: pl.Series, plan: Plan) -> tuple[Column, tuple[NDArray[np
             f"Column {series.name!r} has {strange} of {len(text)} cells whose value is not in its "
             "hierarchy. Add those values to the hierarchy, or name them as missing marks."
         )
-    column = tree_column(series.name, tree, plan, has_missing=missing > 0)
-    return column, (codes,)
+    return tree, codes, missing > 0
 
 
 def look_up(text: pl.Series, values: tuple[str, ...]) -> tuple[NDArray[np.int32], int]:
@@ -69,13 +74,7 @@ def tree_column(name: str, tree: Hierarchy, plan: Plan, *, has_missing: bool, ki
     by_levels = plan.loss == "levels"
     denominator = float(height if by_levels else size - 1)
     if plan.loss == "sets":
-        axis = Axis(
-            form=SET,
-            size=size,
-            missing=present if has_missing else -1,
-            share=1.0 if size > 1 else 0.0,
-            step=1.0 / (size - 1) if size > 1 else 0.0,
-        )
+        axis = Axis.of_set(present, has_missing=has_missing)
     else:
         axis = Axis(
             form=TREE,

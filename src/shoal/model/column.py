@@ -39,6 +39,18 @@ class Axis:
     levels: NDArray[np.int32] | None = None
     step: float = 0.0
 
+    @classmethod
+    def of_set(cls, present: int, *, has_missing: bool) -> Axis:
+        """A SET over so many present values: all of them together give up 1."""
+        size = present + has_missing
+        return cls(
+            form=SET,
+            size=size,
+            missing=present if has_missing else -1,
+            share=1.0 if size > 1 else 0.0,
+            step=1.0 / (size - 1) if size > 1 else 0.0,
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
