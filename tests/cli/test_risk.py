@@ -49,6 +49,67 @@ def test_wrong_words_exit_2(run, folder):
     assert run("attack", "in.csv", "--known", "in.csv", "--match", "nosuch=age").code == 2
 
 
+def test_what_an_attack_cannot_read_is_said(run, folder):
+    (folder / "out.csv").write_text('age,town\n"[20, 30]",north\n"[20, 30]",north\n')
+    (folder / "in.csv").write_text("age,city\n25,zqcitycanary\n26,zqcitycanary\n")
+    words = ("attack", "out.csv", "--known", "in.csv")
+    done = run(*words, "--match", "age,town=city")
+    assert done.code == 0
+    assert "None of 2 persons has a candidate" in done.out
+    assert "a hierarchy that was not given" in " ".join(done.out.split())
+    (folder / "town.csv").write_text("zqcitycanary;north;*\nzqother;south;*\n")
+    done = run(*words, "--match", "age,town=city", "--hierarchies", "town=town.csv")
+    assert done.out.startswith("0 of 2 persons (0.0 %) are pinned to one record.")
+    for wrong, said in (
+        (("--match", "age", "-k", "0"), "k = 0 counts nobody"),
+        (("--match", "town=age+city"), "none of its cells is a place"),
+        (("--match", "age=name"), "The register has no column 'name'"),
+        (("--match", "age", "-s", "ill"), "The release has no column 'ill'"),
+    ):
+        done = run(*words, *wrong)
+        assert done.code == 2
+        assert said in " ".join(done.said.split())
+        assert "canary" not in done.said
+
+
+def test_a_register_may_be_written_otherwise_than_the_release(run, folder):
+    (folder / "out.csv").write_text("city,ill\nK\u00f6ln,a\nK\u00f6ln,b\nBonn,c\n", encoding="utf-8")
+    (folder / "known.csv").write_bytes("name;city\nzqn;K\u00f6ln\nzqm;Bonn\n".encode("latin-1"))
+    words = ("attack", "out.csv", "--known", "known.csv", "--match", "city")
+    done = run(*words)
+    assert done.code == 2
+    assert "known.csv is not written in UTF-8" in " ".join(done.said.split())
+    done = run(*words, "--encoding", "latin-1", "--json")
+    assert done.code == 0, done.said
+    found = json.loads(done.out)["attack"]
+    assert (found["found"], found["one_record"]) == (2, 1)
+    (folder / "none.csv").write_text("name,city\n")
+    assert run("attack", "out.csv", "--known", "none.csv", "--match", "city").code == 2
+
+
+def test_rules_that_cannot_be_leave_nothing_behind(run, folder):
+    (folder / "in.csv").write_text(TABLE)
+    before = sorted(folder.iterdir())
+    words = ("anonymize", "in.csv", "-k", "3", "-q", "age,city", "-s", "ill", "-o", "out.csv")
+    for wrong, said in (
+        (("--rule", "city: 2-diverse"), "'city', which is a quasi-identifier"),
+        (("--rule", "nosuch: 2-diverse"), "which is not sensitive"),
+        (("--rule", "ill: 2 diverse"), "cannot be read"),
+        (("--rule", "ill: 9-diverse"), "hold 4 different values"),
+        (("--rule", "ill: at most 5%"), "in 3 of 9 rows (33.33 %)"),
+        (("--rule", "ill: ordered 0.2-close"), "neither numbers nor dates"),
+        (("--rule", "ill: 0.2-close by hierarchy"), "--hierarchies ill=FILE"),
+        (("--unit", "nosuch"), "no column 'nosuch'"),
+        (("--unit", "age"), "Give it one role"),
+        (("-k", "10", "--unit", "name"), "9"),
+    ):
+        done = run(*words, *wrong)
+        assert done.code == 2, wrong
+        assert said in " ".join(done.said.split())
+        assert not any(canary in done.said for canary in CANARIES)
+        assert sorted(folder.iterdir()) == before
+
+
 def test_check_judges_rules_and_persons_and_says_no_value(run, folder):
     lines = [
         "face,ill,who",

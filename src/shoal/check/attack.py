@@ -49,6 +49,8 @@ def link(
         raise PlanError(
             "Nothing is matched. Name columns of the release and the register: age=age,zip=zip."
         )
+    if fewer_than < 1:
+        raise PlanError(f"k = {fewer_than} counts nobody. Give at least 1.")
     shown = {name: _published(release, name) for name in match}
     _check(register, match, sensitive, count, release)
     faces = [column for columns in shown.values() for column in columns]
@@ -134,11 +136,18 @@ def _axes(
         place, cells = _distinct([_text(heads[one]) for one in shown[name]])
         tree = trees.get(name)
         parts = _parts(register, column)
+        if len(parts) > 1 and not any(_is_place(cell, len(parts)) for cell in cells):
+            raise DataError(
+                f"Column {name!r} of the release is matched with {len(parts)} columns of the register, but "
+                "none of its cells is a place. Match it with one column."
+            )
         for side, part in enumerate(parts):
             person, values = _distinct([_text(register[part])])
             codes.append(person)
             its = [_cell(cell, side, len(parts)) for cell in cells]
-            known.append(([value[0] for value in values], its, place, tree.nodes() if tree else None))
+            known.append(
+                ([value[0] for value in values], its, place, tree.nodes(of_others=True) if tree else None)
+            )
     key, weight = np.unique(np.column_stack(codes), axis=0, return_counts=True)
     return weight, [Axis(key[:, at].copy(), *its) for at, its in enumerate(known)]
 
@@ -151,6 +160,11 @@ def _cell(cell: tuple[str | None, ...], side: int, sides: int) -> Cell | Side:
         return cell[0]
     box = parse_box(cell[0])
     return box[side] if len(box) == sides else None
+
+
+def _is_place(cell: tuple[str | None, ...], sides: int) -> bool:
+    """Whether a published cell says something on so many sides."""
+    return cell[0] in {None, SUPPRESSED} or (len(cell) == 1 and len(parse_box(str(cell[0]))) == sides)
 
 
 def _distinct(columns: list[pl.Series]) -> tuple[NDArray[np.int64], list[tuple[str | None, ...]]]:

@@ -214,7 +214,10 @@ def attack(
     from shoal.cli.words import matches_of, names_of, table_of, trees_of
 
     given = context.params
-    table = table_of({**given, "file": release}).frame
+    try:  # what is said of the file is said of the register; a release of ours needs no such words
+        table = table_of({"file": release}).frame
+    except shoal.ShoalError:
+        table = table_of({**given, "file": release}).frame
     register = table_of({**given, "file": known}).frame
     pairs = matches_of(match, table.columns)
     found = shoal.attack(

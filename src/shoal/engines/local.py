@@ -16,7 +16,7 @@ from shoal.encode import encode
 from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
 from shoal.group.improve import improve, prepare
-from shoal.group.rules import enforce
+from shoal.group.rules import check_feasible, enforce
 from shoal.model.cells import Cells
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
@@ -82,6 +82,7 @@ def group(method: str, coded: Coded, task: Task) -> Grouping:
     `search=no` switches off what a method always does. Rules come last: improvement does not know them.
     """
     its = facts(method)
+    check_feasible(coded, task.k)
     always = its.improves and bool(task.options.get("search", True))
     will_improve = its.objective == "loss" and (task.improve or always)
     if will_improve:

@@ -58,7 +58,7 @@ from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.task import Task
 
-__all__ = ["MODES", "enforce"]
+__all__ = ["MODES", "check_feasible", "enforce"]
 
 MODES = {"exchange": EXCHANGE, "merge": MERGE, "apart": KEEP_APART}
 REGION = 2000
@@ -84,6 +84,15 @@ PASSES = ((24, False), (6, True))
 Integers = NDArray[np.int64]
 
 
+def check_feasible(coded: Coded, k: int) -> None:
+    """Raise where all records as one group break a rule; nobody should wait for a method to hear that."""
+    if coded.held is not None:
+        some = np.flatnonzero(coded.count > 0)
+        reasons = lacking(coded.held, some, coded.count[some], k)
+        if reasons:
+            raise DataError(" ".join(reasons))
+
+
 def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Grouping:
     """The grouping of `coded.plain`, as one of `coded` whose groups obey; centres stay where they are."""
     held = coded.held
@@ -96,9 +105,7 @@ def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Group
         return Grouping.of_pieces(row, joined, count, proof=grouping.proof, steps=grouping.steps)
     kept = group >= 0
     if lacking(held, row[kept], count[kept], task.k):
-        reasons = lacking(held, row, count, task.k)
-        if reasons:
-            raise DataError(" ".join(reasons))
+        check_feasible(coded, task.k)
         # what is left breaks a rule without the withheld: they come back as a group of their own
         group = np.where(kept, group, grouping.groups)
         kept[:] = True

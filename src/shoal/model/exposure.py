@@ -98,21 +98,28 @@ class Linkage:
 
     def in_words(self) -> str:
         """What the trial found, in a few sentences, without any cell."""
+        why = "they are not in the release, or it shows nodes of a hierarchy that was not given"
         if not self.found:
-            return f"None of {self.persons:,} persons has a candidate in the release."
+            return f"None of {self.persons:,} persons has a candidate in the release: {why}."
         pinned = (
             f"{self.one_record:,} of {self.persons:,} persons ({_share(self.one_record, self.persons)})"
         )
         lines = [
             f"{pinned} are pinned to one record.",
-            f"Everybody found has at least {self.fewest:,} candidates, {self.median:g} in the middle.",
+            f"Everybody found has at least {_many(self.fewest)}, {self.median:g} in the middle.",
         ]
+        if self.found < self.persons:
+            lines.append(f"{self.persons - self.found:,} have no candidate: {why}.")
         lines += [
             f"The value of {one.column!r} is certain for {one.persons:,} persons "
             f"({_share(one.persons, self.persons)})."
             for one in self.homogeneous
         ]
         return " ".join(lines)
+
+
+def _many(candidates: int) -> str:
+    return f"{candidates:,} candidate{'s' if candidates != 1 else ''}"
 
 
 def _share(part: int, whole: int) -> str:

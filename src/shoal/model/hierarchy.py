@@ -33,13 +33,15 @@ class Hierarchy:
     `leaves` are in depth-first order. Row `level` of `first` and `last` (height + 1 rows, one entry per
     leaf) holds the run of leaves below the highest ancestor whose height is at most `level`. Row 0 is
     every leaf alone, the last row is the root. A node is known by its run; a chain of only children is
-    one node under the lowest name of the chain, and `names` are unique.
+    one node under the lowest name of the chain, and `names` are unique. `others` are the other names of
+    chains: we publish none of them, but other tools do.
     """
 
     leaves: tuple[str, ...]
     first: NDArray[np.int32]
     last: NDArray[np.int32]
     names: dict[tuple[int, int], str] = field(repr=False)
+    others: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
 
     @property
     def height(self) -> int:
@@ -57,14 +59,19 @@ class Hierarchy:
             digest.update(repr(run).encode() + self.names[run].encode() + b"\0")
         return digest.hexdigest()
 
-    def nodes(self) -> dict[str, tuple[int, int, int]]:
-        """Every node's name with its first leaf, last leaf and level."""
+    def nodes(self, *, of_others: bool = False) -> dict[str, tuple[int, int, int]]:
+        """Every node's name with its first leaf, last leaf and level; names that only others use too."""
         level_of: dict[tuple[int, int], int] = {}
         for level in range(self.height + 1):
             runs = zip(self.first[level].tolist(), self.last[level].tolist(), strict=True)
             for run in dict.fromkeys(runs):
                 level_of.setdefault(run, level)
-        return {name: (*run, level_of[run]) for run, name in self.names.items()}
+        named = {name: (*run, level_of[run]) for run, name in self.names.items()}
+        return (
+            {name: (*run, level_of[run]) for name, run in self.others.items()} | named
+            if of_others
+            else named
+        )
 
     @classmethod
     def of_paths(cls, paths: Iterable[Sequence[str]], *, column: str = "") -> Hierarchy:
@@ -136,7 +143,7 @@ class Hierarchy:
 
         ends = set(chains)
         top = walk((ROOT,))
-        return cls(tuple(leaves), *_partitions(runs, top, len(leaves)), _name(runs))
+        return cls(tuple(leaves), *_partitions(runs, top, len(leaves)), *_name(runs))
 
     @classmethod
     def of_runs(
@@ -144,7 +151,7 @@ class Hierarchy:
     ) -> Hierarchy:
         """The tree over leaves in depth-first order; a run is a name, first and last leaf, and height."""
         top = max(run[3] for run in runs)
-        return cls(leaves, *_partitions(runs, top, len(leaves)), _name(runs))
+        return cls(leaves, *_partitions(runs, top, len(leaves)), *_name(runs))
 
 
 def _partitions(
@@ -166,11 +173,16 @@ def _partitions(
     return first, last
 
 
-def _name(runs: list[tuple[tuple[str, ...], int, int, int]]) -> dict[tuple[int, int], str]:
+def _name(
+    runs: list[tuple[tuple[str, ...], int, int, int]],
+) -> tuple[dict[tuple[int, int], str], dict[str, tuple[int, int]]]:
+    """The name of every node, and the names that chains of only children have beside."""
     names: dict[tuple[int, int], str] = {}
+    others: dict[str, tuple[int, int]] = {}
     taken: set[str] = set()
     for node, low, high, height in sorted(runs, key=lambda run: (run[3], run[1])):
         if (low, high) in names:
+            others.setdefault(node[0], (low, high))
             continue
         name = node[0]
         if name in taken or (name == ROOT and node != (ROOT,)):
@@ -179,7 +191,7 @@ def _name(runs: list[tuple[tuple[str, ...], int, int, int]]) -> dict[tuple[int, 
                 name += "'"
         taken.add(name)
         names[low, high] = name
-    return names
+    return names, {name: run for name, run in others.items() if name not in taken}
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,15 +143,21 @@ class Plan:
 
     def _check_rules(self) -> None:
         for rule in self.rules_read:
+            named = ", ".join(self.sensitive) or "none"
+            if rule.column in self.quasi:
+                raise PlanError(
+                    f"A rule names column {rule.column!r}, which is a quasi-identifier: what a neighbour "
+                    f"may know. Rules are for sensitive columns, which are: {named}."
+                )
             if rule.column not in self.sensitive:
-                named = ", ".join(self.sensitive) or "none"
                 raise PlanError(
                     f"A rule names column {rule.column!r}, which is not sensitive. Name it with -s or "
                     f"sensitive; the sensitive columns are: {named}."
                 )
             if rule.distance == "hierarchy" and rule.column not in self.hierarchies:
                 raise PlanError(
-                    f"The rule {rule.text!r} needs a hierarchy of column {rule.column!r}. Give it one."
+                    f"The rule {rule.text!r} needs a hierarchy of column {rule.column!r}. Give it "
+                    f"one, such as --hierarchies {rule.column}=FILE."
                 )
 
     def _check_columns(self) -> None:
