@@ -263,6 +263,17 @@ def test_a_sheet_keeps_its_types(tmp_path):
     assert read_table(tmp_path / "t.xlsx").frame.columns == ["zip", "7"]
 
 
+def test_whole_numbers_of_a_sheet_stay_whole(tmp_path):
+    pytest.importorskip("fastexcel")
+    rows = [("age", "size", "id", "nothing"), (34, 1.5, 2**60, ""), ("", 2, 7, ""), (36, 3, 8, "")]
+    sheet(tmp_path / "t.xlsx", rows)
+    frame = read_table(tmp_path / "t.xlsx").frame
+    assert frame["age"].to_list() == [34, None, 36]
+    assert frame["age"].dtype == pl.Int64
+    assert frame["size"].dtype == pl.Float64
+    assert frame["id"].dtype == pl.Float64  # a sheet has no such whole number
+
+
 def test_a_damaged_sheet_is_refused(write):
     pytest.importorskip("fastexcel")
     assert "cannot be read" in refusal(write(CANARY * 9, "t.xlsx"))

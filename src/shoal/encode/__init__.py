@@ -16,7 +16,7 @@ from shoal.model.coded import Coded, Held, pack
 from shoal.model.column import Column
 from shoal.model.guess import guess_kind
 from shoal.model.names import check_named
-from shoal.model.plain import check_plain
+from shoal.model.plain import EXACT, check_plain
 from shoal.model.plan import Kind, Plan
 
 __all__ = ["encode", "missing_to_null"]
@@ -176,7 +176,7 @@ def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:
         return None
     series = missing_to_null(frame[plan.count], plan)
     numbers = series.cast(pl.Float64, strict=False)
-    whole = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < number.EXACT)
+    whole = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < EXACT)
     unfit = ~whole.fill_null(False)
     bad = int(unfit.sum())
     if bad:

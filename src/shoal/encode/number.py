@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.model.column import LINE, Axis, Column
+from shoal.model.plain import EXACT
 from shoal.model.plan import Kind, Plan
 
-__all__ = ["EXACT", "encode_number", "line_axis", "rank", "to_numbers"]
-
-EXACT = 2.0**53
-"""Below it, whole numbers and floats are the same."""
+__all__ = ["encode_number", "line_axis", "rank", "to_numbers"]
 
 
 def encode_number(

@@ -6,11 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode.number import EXACT
 from shoal.errors import DataError
 from shoal.model.column import TREE, Axis, Column
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.plain import has_text
+from shoal.model.plain import EXACT, has_text
 from shoal.model.plan import Plan
 
 __all__ = ["climb", "encode_tree", "look_up", "to_text", "tree_column"]

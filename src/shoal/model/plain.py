@@ -6,7 +6,10 @@ import polars as pl
 
 from shoal.errors import DataError
 
-__all__ = ["check_plain", "has_text", "is_plain"]
+__all__ = ["EXACT", "check_plain", "has_text", "is_plain"]
+
+EXACT = 2.0**53
+"""Below it, whole numbers and floats are the same."""
 
 
 def is_plain(dtype: pl.DataType) -> bool:

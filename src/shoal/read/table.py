@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import DataError, MissingExtra, ShoalError
+from shoal.model.plain import EXACT
 from shoal.read.header import check_header
 from shoal.read.text import check_names, read_csv
 
@@ -120,7 +121,18 @@ def _excel(path: Path) -> pl.DataFrame:
     first = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
     names = check_names(["" if name is None else name for name in first.row(0)], path)
     frame: pl.DataFrame = book.load_sheet(0).to_polars()
-    return frame.rename(dict(zip(frame.columns, names, strict=True)))
+    return _whole(frame.rename(dict(zip(frame.columns, names, strict=True))))
+
+
+def _whole(frame: pl.DataFrame) -> pl.DataFrame:
+    """Whole numbers as such: a sheet keeps every number as a float, and 34 is not to become 34.0."""
+    floats = [column for column in frame.iter_columns() if column.dtype.is_float()]
+    whole = [
+        column.cast(pl.Int64)
+        for column in floats
+        if ((column == column.floor()) & (column.abs() < EXACT)).fill_null(True).all()
+    ]
+    return frame.with_columns(whole)
 
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
