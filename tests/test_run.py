@@ -145,3 +145,29 @@ def test_a_method_that_cannot_take_the_plan_gets_a_note():
 def test_every_public_name_is_there():
     assert all(getattr(shoal, name) is not None for name in shoal.__all__)
     assert sorted(shoal.__all__) == sorted(dir(shoal))
+
+
+@pytest.mark.parametrize(
+    ("ask", "match"),
+    [
+        (lambda frame: shoal.check_table(frame, quasi=None), "quasi must be a list of names"),
+        (lambda frame: shoal.check_table(frame, quasi=[1]), "quasi must be a list of names"),
+        (lambda frame: shoal.risk(frame, quasi=3), "quasi must be a list of names"),
+        (lambda frame: shoal.attack(frame, frame, match=["age"]), "match must be a mapping"),
+        (
+            lambda frame: shoal.attack(frame, frame, match={}, hierarchies={"sex": "sex.csv"}),
+            "'sex' is none",
+        ),
+        (lambda frame: shoal.verify(frame, {"k": 3}), "neither a file"),
+        (lambda frame: shoal.verify(frame, None), "neither a file"),
+        (lambda frame: shoal.compare(frame, quasi=["age"], ks=[3], methods=[5]), "methods must be a list"),
+    ],
+)
+def test_what_is_of_the_wrong_type_is_refused_in_words(ask, match):
+    with pytest.raises(shoal.PlanError, match=match):
+        ask(pl.DataFrame(CELLS))
+
+
+def test_one_k_and_one_method_are_enough_to_compare():
+    (trial,) = shoal.compare(pl.DataFrame(CELLS), quasi=["age"], ks=3, methods="k-member").trials
+    assert (trial.method, trial.k) == ("k-member", 3)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import fields
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from shoal.errors import PlanError
@@ -28,6 +29,24 @@ def test_whole_numbers_of_numpy_are_whole_numbers():
     plan = Plan(k=np.int64(3), quasi=("a",), seed=np.uint8(7), threads=np.int32(1))
     assert (plan.k, plan.seed, plan.threads) == (3, 7, 1)
     assert {type(plan.k), type(plan.seed), type(plan.threads)} == {int}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["b", "a"],
+        ("b", "a"),
+        np.array(["b", "a"]),
+        pd.Index(["b", "a"]),
+        {"b": 1, "a": 2}.keys(),
+        iter("ba"),
+    ],
+    ids=lambda names: type(names).__name__,
+)
+def test_names_come_in_any_kind_of_list(names):
+    quasi = Plan(k=2, quasi=names).quasi
+    assert sorted(quasi) == ["a", "b"]
+    assert {type(name) for name in quasi} == {str}
 
 
 @pytest.mark.parametrize("k", [1, 0, -5, 3.0, "3", True, None, np.float64(3)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TypeVar
@@ -18,7 +18,7 @@ from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.rule import Rule
 from shoal.model.task import Effort, whole_of
 
-__all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Kind", "Plan"]
+__all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Kind", "Plan", "words_of"]
 
 STYLES = ("generalize", "suppress", "centres", "means")
 CELLS = ("text", "bounds", "middle", "id")
@@ -97,7 +97,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         for name in (*ROLES, "missing", "rules"):
-            object.__setattr__(self, name, _words(name, getattr(self, name)))
+            object.__setattr__(self, name, words_of(name, getattr(self, name)))
         for name in ("kinds", "hierarchies", "graphs", "weights", "options"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name)))
         for name, least in (("k", 2), ("seed", 0), ("threads", 0)):
@@ -324,11 +324,14 @@ def _whole(name: str, value: object, least: int) -> int:
     return number
 
 
-def _words(name: str, value: object) -> tuple[str, ...]:
+def words_of(name: str, value: object) -> tuple[str, ...]:
+    """Names from one name or several; `name` is what they are called."""
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list | tuple | set | frozenset) and all(isinstance(word, str) for word in value):
-        return tuple(sorted(value)) if isinstance(value, set | frozenset) else tuple(value)
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
+        words = list(value)
+        if all(isinstance(word, str) for word in words):
+            return tuple(str(word) for word in (sorted(words) if isinstance(value, Set) else words))
     raise PlanError(f"{name} must be a list of names.")
 
 

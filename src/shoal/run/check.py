@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal import engines
 from shoal.errors import DataError, PlanError
+from shoal.model.plan import words_of
 from shoal.model.verdict import Verdict
 from shoal.read.frames import to_polars
 from shoal.run.plans import plan_of
@@ -35,9 +36,8 @@ def check_table(
     """
     at = engines.load("local")
     _, table = to_polars(frame)
-    quasi = (quasi,) if isinstance(quasi, str) else tuple(quasi)
-    sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    rules = (rules,) if isinstance(rules, str) else tuple(rules)
+    quasi, sensitive = words_of("quasi", quasi), words_of("sensitive", sensitive)
+    rules = words_of("rules", rules)
     trees = words.pop("hierarchies", {}) if original is None else words.get("hierarchies", {})
     verdict: Verdict = at.judge_any(
         table,

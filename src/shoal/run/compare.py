@@ -16,7 +16,7 @@ from shoal.model.coded import Coded
 from shoal.model.comparison import Comparison, Trial
 from shoal.model.facts import Facts
 from shoal.model.grouping import Proof
-from shoal.model.plan import Plan
+from shoal.model.plan import Plan, words_of
 from shoal.model.task import Progress, quiet
 from shoal.read.frames import to_polars
 from shoal.run.certify import certify, judge
@@ -38,8 +38,8 @@ def compare(
     frame: Any,
     plan: Plan | None = None,
     *,
-    methods: Sequence[str] | None = None,
-    ks: Sequence[int] | None = None,
+    methods: Sequence[str] | str | None = None,
+    ks: Sequence[int] | int | None = None,
     progress: Progress = quiet,
     **words: Any,
 ) -> Comparison:
@@ -47,11 +47,12 @@ def compare(
 
     Nothing is written. A method that cannot take the plan gets a note in place of figures.
     """
+    ks = [ks] if isinstance(ks, int) else ks
     if plan is None and "k" not in words and ks:
         words["k"] = min(ks)
     plan = plan_of(plan, words)
     at = engines.load(plan.engine)
-    named = (methods,) if isinstance(methods, str) else tuple(methods or ("all",))
+    named = words_of("methods", methods or "all")
     named = at.METHODS if "all" in named else tuple(dict.fromkeys(named))
     tried = [replace(plan, k=k) for k in sorted(set(ks or (plan.k,)))]
     for method in named:

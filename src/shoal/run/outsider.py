@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal import engines
+from shoal.errors import PlanError
 from shoal.model.exposure import Exposure, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.plan import words_of
 from shoal.read.frames import to_polars
 
 __all__ = ["attack", "risk"]
@@ -26,9 +28,12 @@ def risk(
     `sampling` is the share of the population that the table holds; a record is at high risk where it is
     found with a chance above `threshold`.
     """
-    quasi = (quasi,) if isinstance(quasi, str) else tuple(quasi)
     found: Exposure = engines.load("local").expose(
-        to_polars(frame)[1], quasi=quasi, sampling=sampling, threshold=threshold, count=count
+        to_polars(frame)[1],
+        quasi=words_of("quasi", quasi),
+        sampling=sampling,
+        threshold=threshold,
+        count=count,
     )
     return found
 
@@ -49,6 +54,8 @@ def attack(
     `match` says which column of the release is which of the register. Columns published as nodes of a
     hierarchy need it. `nearest` gives persons whom no record covers the nearest ones as candidates.
     """
+    if not isinstance(match, Mapping):
+        raise PlanError("match must be a mapping: column of the release, column of the register.")
     _, published = to_polars(release)
     _, known = to_polars(register)
     trees = {}
@@ -58,12 +65,14 @@ def attack(
                 continue
             values = {str(cell).strip() for cell in known[match[name]].unique().drop_nulls().to_list()}
             tree = tree.build(values - {""}, column=name)  # noqa: PLW2901
+        if not isinstance(tree, Hierarchy):
+            raise PlanError(f"The hierarchy of column {name!r} is none. Use shoal.read_hierarchy.")
         trees[name] = tree
     found: Linkage = engines.load("local").link(
         published,
         known,
         match=match,
-        sensitive=(sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        sensitive=words_of("sensitive", sensitive),
         hierarchies=trees,
         count=count,
         fewer_than=k,

@@ -10,10 +10,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from shoal import engines
-from shoal.errors import DataError
+from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate
 from shoal.model.files import lookup_path
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.plan import words_of
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Finding
 from shoal.read.frames import to_polars
@@ -50,6 +51,10 @@ def verify(
         certificate = Certificate.of_json(_text_of(certificate), release=digest)
     if isinstance(receipt, str | os.PathLike):
         receipt = Receipt.of_json(_text_of(receipt), release=digest)
+    if not isinstance(certificate, Certificate):
+        raise PlanError("The certificate is neither a file nor a shoal.Certificate.")
+    if receipt is not None and not isinstance(receipt, Receipt):
+        raise PlanError("The receipt is not a file that Shoal wrote.")
     table = _written_out(at, table, release, certificate, lookups or {})
     before, _ = _table_of(original, delimiter) if original is not None else (None, None)
     findings: list[Finding] = at.verify(
@@ -60,7 +65,7 @@ def verify(
         receipt=receipt,
         hierarchies=hierarchies or {},
         graphs=graphs_of(graphs or {}),
-        missing=(missing,) if isinstance(missing, str) else tuple(missing),
+        missing=words_of("missing", missing),
     )
     return tuple(findings)
 
