@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TypeVar
@@ -331,7 +331,9 @@ def words_of(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
         words = list(value)
         if all(isinstance(word, str) for word in words):
-            return tuple(str(word) for word in (sorted(words) if isinstance(value, Set) else words))
+            return tuple(
+                str(word) for word in (sorted(words) if isinstance(value, set | frozenset) else words)
+            )
     raise PlanError(f"{name} must be a list of names.")
 
 
