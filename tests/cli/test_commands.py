@@ -207,3 +207,17 @@ def test_the_same_seed_gives_the_same_bytes_for_shuffled_rows_and_any_threads(ru
             assert ran.code == 0, ran.err
             releases.append((folder / "out.csv").read_bytes())
         assert len(set(releases)) == 1
+
+
+def test_a_value_that_a_class_gives_away_is_said(run, folder):
+    rows = "".join(f"{20 + 10 * (i // 3)},{'zqflu' if i < 3 else f'zq{i}'},same\n" for i in range(6))
+    (folder / "told.csv").write_text(f"age,ill,state\n{rows}")
+    words = ("anonymize", "told.csv", "-k", "3", "-q", "age", "-s", "ill,state", "--method", "k-member")
+    ran = run(*words, "-o", "told-out.csv")
+    assert "In some class everybody has one value of ill" in ran.out
+    assert '--rule "ill: 2-diverse"' in ran.out
+    assert "one value of state" not in ran.out  # the whole table has one: no rule could help
+    assert "zq" not in ran.said
+    ruled = run(*words, "-o", "told-ruled.csv", "--rule", "ill: 2-diverse")
+    assert ruled.code == 0, ruled.err
+    assert "In some class" not in ruled.out

@@ -136,6 +136,12 @@ def _notes(release: shoal.Release) -> Iterable[str]:
             f"Identifier {one.column} repeats: {one.values:,} of its values stand in {one.rows:,} rows, "
             f"one in up to {one.most:,}. k counts rows, not persons; --unit {one.column} counts persons."
         )
+    for column in release.verdict.sensitive:
+        if column.distinct == 1 and column.closeness_equal > 0:
+            yield (
+                f"In some class everybody has one value of {column.name}, so it is no secret there. "
+                f'--rule "{column.name}: 2-diverse" prevents that.'
+            )
 
 
 def _list(console: Console, lines: Iterable[str]) -> None:
