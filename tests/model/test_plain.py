@@ -31,7 +31,8 @@ COLUMNS = {
     "period": pl.from_pandas(pd.Series(pd.period_range("2020-01", periods=6, freq="M"))),
 }
 NO_TEXT = {"binary", "duration"}
-NOT_PLAIN = {"list", "struct", "object", "period"}
+NESTED = {"list", "struct"}
+NOT_PLAIN = {*NESTED, "object", "period"}
 
 
 def table(name: str) -> pl.DataFrame:
@@ -42,7 +43,7 @@ def table(name: str) -> pl.DataFrame:
 @pytest.mark.parametrize("role", ["sensitive", "keep", "identifier", "left out"])
 def test_any_type_beside_the_quasi_identifiers(name, role, tmp_path):
     words = {} if role == "left out" else {role: ["x"]}
-    if name in NOT_PLAIN and role in {"sensitive", "keep"}:
+    if name in NOT_PLAIN and (role == "sensitive" or (role == "keep" and name not in NESTED)):
         with pytest.raises(shoal.DataError, match=r"'x'.*plain type") as caught:
             shoal.anonymize(table(name), k=2, quasi=["age"], method="k-member", **words)
         assert CANARY not in str(caught.value)
@@ -50,6 +51,8 @@ def test_any_type_beside_the_quasi_identifiers(name, role, tmp_path):
     release = shoal.anonymize(table(name), k=2, quasi=["age"], method="k-member", **words)
     files = release.write(tmp_path / "out.parquet")
     assert pl.read_parquet(files.table).equals(release.table)
+    if role == "keep" and name in NESTED:  # which cannot be compared with the original's
+        return
     findings = shoal.verify(files.table, files.certificate, original=table(name), receipt=files.receipt)
     assert [finding.claim for finding in findings if finding.holds is False] == []
     if role == "left out":
@@ -59,7 +62,7 @@ def test_any_type_beside_the_quasi_identifiers(name, role, tmp_path):
         assert sorted(map(str, release.table["x"].to_list())) == sorted(map(str, COLUMNS[name].to_list()))
 
 
-@pytest.mark.parametrize("name", sorted(NO_TEXT))
+@pytest.mark.parametrize("name", sorted(NO_TEXT | NESTED))
 def test_what_has_no_text_is_not_written_to_csv(name, tmp_path):
     release = shoal.anonymize(table(name), k=2, quasi=["age"], keep=["x"], method="k-member")
     with pytest.raises(shoal.DataError, match="which CSV cannot hold"):
