@@ -41,4 +41,5 @@ def shown() -> Iterator[Callable[[str, float], None]]:
         yield report
     finally:
         starter.cancel()
+        starter.join()  # it may be starting the bar this very moment, and nobody would stop it then
         bar.stop()
