@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-import pytest
+from rich.progress import Progress
 
 from shoal.cli import progress
 
@@ -17,17 +17,9 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch) -> Terminal:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
+def test_a_bar_that_starts_while_all_is_done_is_stopped(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    return screen
-
-
-def test_a_bar_that_starts_while_all_is_done_is_stopped(terminal, monkeypatch):
-    from rich.progress import Progress
-
     start, stop, said = Progress.start, Progress.stop, []
 
     def late(bar):
