@@ -73,6 +73,31 @@ def test_many_regions_keep_the_rules_too(table, k, seed):
     assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
 
 
+def test_no_steps_at_all_end_too():
+    table = Table({"number0": [0, 9, 1, 8]}, {"number0": "number"})
+    coded = coded_of(table, 2)
+    before = Grouping.of_pieces(coded.row.astype(np.int32), np.array([0, 0, 1, 1]), np.ones(4, np.int64))
+    after = improve(coded, before, Task(k=2, effort=Effort(level=None, steps=0)))
+    assert after.steps == 0
+    assert lost(table, coded, after) <= lost(table, coded, before)
+
+
+def test_heat_that_never_cools_gives_the_best_round_and_not_the_last():
+    random = np.random.default_rng(5)
+    table = Table({"number0": random.integers(0, 10_000, 300).tolist()}, {"number0": "number"})
+    coded = coded_of(table, 3)
+    order = np.argsort(coded.codes[:, 0], kind="stable")
+    label = np.empty(coded.distinct, dtype=np.int32)
+    label[order] = np.minimum(np.arange(coded.distinct) // 3, coded.distinct // 3 - 1)
+    before = Grouping.of_labels(label, coded.count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.group.improve.HEAT", 3000.0)
+        patch.setattr("shoal.group.improve.ROUND", 2000.0)
+        after = improve(coded, before, Task(k=3, effort=Effort("thorough"), seed=1))
+    assert_sound(after, coded, 3, 0)
+    assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
+
+
 @given(small, st.integers(2, 4), st.integers(0, 99))
 @settings(max_examples=50)
 def test_the_number_of_threads_changes_nothing(table, k, seed):

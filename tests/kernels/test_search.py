@@ -57,22 +57,49 @@ def orders_of(coded: Coded) -> np.ndarray:
     return np.array([np.roll(np.arange(axes), shift) for shift in range(4)])
 
 
-def run(coded: Coded, pieces: tuple[np.ndarray, ...], k: int, quota: int, tries: int = 60):
+def run(
+    coded: Coded,
+    pieces: tuple[np.ndarray, ...],
+    k: int,
+    quota: int,
+    tries: int = 60,
+    *,
+    with_sweep: bool = True,
+    heat: float = 0.0,
+):
+    orders = orders_of(coded)
     return improve_region(
-        coded.codes, coded.metric, *pieces, k, quota, coded.weight, True, tries, orders_of(coded), 7
+        coded.codes, coded.metric, *pieces, k, quota, coded.weight, with_sweep, tries, orders, 7, heat
     )
 
 
-@given(tables(least=4, most=30, copies=True), st.integers(2, 5), st.integers(0, 3), st.integers(0, 99))
-@settings(max_examples=80)
-def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed):
+@given(
+    tables(least=4, most=30, copies=True),
+    st.integers(2, 5),
+    st.integers(0, 3),
+    st.integers(0, 99),
+    st.sampled_from([0.0, 2.0]),
+)
+@settings(max_examples=120)
+def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed, heat):
     assume(sum(table.counts) >= k)
     coded = coded_of(table, k)
     pieces = deal(coded, k, seed)
-    row, group, count, won = run(coded, pieces, k, quota)
+    row, group, count, won = run(coded, pieces, k, quota, heat=heat)
     before = loss_of(table, coded, *pieces)
     assert loss_of(table, coded, row, group, count) == pytest.approx(before - won, abs=1e-7)
-    assert won >= 0
+    assert won >= 0 or heat > 0
+    assert count[group < 0].sum() <= quota
+    assert np.bincount(group[group >= 0], weights=count[group >= 0]).min() >= k
+
+
+def test_heat_makes_some_pools_worse_and_cold_none():
+    table = long_table(200, 1)
+    coded = coded_of(table, 4)
+    row, group, count, _ = run(coded, deal(coded, 4, 1), 4, 0, 2000)
+    good = (row, group.astype(np.int32), count)
+    assert run(coded, good, 4, 0, 200, with_sweep=False, heat=1.0)[3] < 0
+    assert run(coded, good, 4, 0, 200, with_sweep=False)[3] >= 0
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -14,14 +14,18 @@ Method
     rest, split it, move rows or some of their copies, withhold and give back. Then rebuilds: pool
     a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
     prices, and keep what is better. Near is what stands beside a row in some sorted orders. A step is
-    one rebuild tried.
+    one rebuild tried. Where there are many steps, a pool may become worse at first, by less and less
+    as the end comes near: that leads out of valleys. The best of all rounds is what remains. An effort
+    of a level is one such cycle; one in seconds or steps is a row of cycles, each twice as long as the
+    last and begun at the best so far, so that it may end at any step.
 
 Cost
     A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes; memory O(n).
 
 Reference
     Our own. Large neighbourhood search: P. Shaw. Using constraint programming and local search methods
-    to solve vehicle routing problems. CP 1998.
+    to solve vehicle routing problems. CP 1998. Annealing: S. Kirkpatrick, C. Gelatt, M. Vecchi.
+    Optimization by simulated annealing. Science 220, 1983.
 
 Example:
     >>> round(steps_of(Effort("quick"), k=10, groups=3000), -3)
@@ -53,7 +57,7 @@ REGION = 12_000
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
 WORK = {"quick": 1.2e6, "normal": 9e6, "thorough": 110e6}
-"""The effort of each level, in millionths of a second of one core; a step takes about 40 + 11 k of them."""
+"""The effort of each level, in millionths of a second of one core."""
 PER_RECORD = {"quick": 60, "normal": 250, "thorough": 15_000}
 """No more work than this per record, in the same unit: small tables are done sooner."""
 ROUND = 0.4e6
@@ -64,6 +68,11 @@ WIDE = 12
 """Axes from which on a step takes longer, by the square of their number: fewer steps are the same work."""
 HUGE = 4_000_000
 """Distinct rows from which on a quick effort has no time for a sweep."""
+HEAT, MANY = 1.0, 50
+"""How much worse a pool may become at first, in mean losses of one of its records, in a cycle of so many
+steps per group; in a shorter one it is less."""
+FIRST_CYCLE = 10
+"""Steps per group in the first cycle of an effort in seconds or steps."""
 PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
@@ -74,8 +83,13 @@ def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
     """How many steps an effort stands for; None for an effort in seconds."""
     if effort.level is not None:
         work = min(WORK[effort.level], PER_RECORD[effort.level] * groups * k)
-        return int(work / (40 + 11 * k))
+        return int(work / work_of(k))
     return effort.steps
+
+
+def work_of(k: int) -> float:
+    """What a step takes, about, in millionths of a second of one core."""
+    return 30 + 9 * k + 0.03 * k * k
 
 
 def prepare(task: Task) -> None:
@@ -100,30 +114,39 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     enough = 0.0
     if task.stop_at is not None and grouping.proof is not None:
         enough = task.stop_at * grouping.proof.bound
-    loss = first = _total_loss(coded, grouping)
+    loss = first = least = _total_loss(coded, grouping)
+    best = pieces
     gaps = _gaps(coded)
-    steps = idle = number = 0
+    many = max(1, grouping.groups)
+    cycle = most if task.effort.level is not None and most is not None else FIRST_CYCLE * many
+    start = steps = idle = number = 0
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
-        while loss > max(enough, 1e-9 * first) and idle <= PATIENCE * grouping.groups + 1000:
+        while least > max(enough, 1e-9 * first) and idle <= PATIENCE * many + 1000:
             share = steps / most if most else 0.0
             if task.effort.seconds is not None:
                 share = (time.monotonic() - begin) / task.effort.seconds
-            if number and share >= 1.0:
+            if number and (share >= 1.0 or steps == most):
                 break
-            task.progress(f"improving, loss {_percent(coded, loss)}", min(share, 1.0))
+            task.progress(f"improving, loss {_percent(coded, least)}", min(share, 1.0))
+            if steps == start + cycle and number:
+                start, cycle = steps, 2 * cycle
+                loss, pieces = least, best
             parts = _cut(coded, pieces, gaps, random)
-            now = len(parts) * max(1, int(ROUND / (40 + 11 * task.k)))
+            now = min(len(parts) * max(1, int(ROUND / work_of(task.k))), start + cycle - steps)
             if most is not None:
                 now = min(now, most - steps)
-            with_sweep = number % SWEEP_EVERY == 0
-            jobs = _start(pool, coded, pieces, task, parts, random, now, with_sweep)
+            with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
+            heat = HEAT * min(1.0, cycle / (MANY * many)) * (1.0 - (steps - start) / max(1, cycle)) ** 2
+            jobs = _start(pool, coded, pieces, task, parts, random, now, with_sweep, heat)
             pieces, won = _join(jobs)
             loss -= won
             steps += now
             number += 1
-            idle = 0 if won > 0.0 else idle + now
+            idle = 0 if won else idle + now
+            if loss < least:
+                least, best = loss, pieces
     return Grouping.of_pieces(
-        *pieces, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
+        *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
     )
 
 
@@ -233,6 +256,7 @@ def _start(
     random: np.random.Generator,
     steps: int,
     with_sweep: bool,
+    heat: float,
 ) -> list[tuple[NDArray[np.int32], Future[Found]]]:
     """Start the work on every region: its distinct rows, and what will be found."""
     axes = coded.codes.shape[1]
@@ -256,6 +280,7 @@ def _start(
             int(upto[at + 1] - upto[at]),
             orders,
             int(random.integers(2**62)),
+            heat,
         )
         jobs.append((rows.astype(np.int32), job))
     return jobs

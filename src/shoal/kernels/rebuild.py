@@ -64,14 +64,18 @@ DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
 
 
-def rebuild(ruler: Ruler, state: State, k: int, tries: int, seed: int) -> float:
-    """Rebuild pools so many times, and keep what is better; the loss won."""
+def rebuild(ruler: Ruler, state: State, k: int, tries: int, seed: int, heat: float) -> float:
+    """Rebuild pools so many times, and keep what is better; the loss won.
+
+    With heat a pool may also become worse, on average by so many times the mean loss of its records. Then
+    the loss won may be below 0.
+    """
     codes = state.codes
     desk = make_desk(ruler, len(codes), seed)
     near = np.zeros((0, 1), dtype=np.int64)
     trial = empty_state(codes, ruler, near, MOST_ROWS + MOST_GROUPS, MOST_GROUPS, state.cost[-1])
     chosen = np.zeros(MOST_POOLED, dtype=np.int64)
-    return float(_rebuild(ruler, state, desk, trial, k, tries, chosen, np.zeros(MOST_POOLED)))
+    return float(_rebuild(ruler, state, desk, trial, k, tries, chosen, np.zeros(MOST_POOLED), heat))
 
 
 @inner
@@ -383,7 +387,7 @@ def _plant_all(ruler, codes, desk, rows, leaves, nodes, order):
 
 
 @entry
-def _rebuild(ruler, state, desk, trial, k, tries, chosen, score):
+def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
     pool, price, cell, entry, random = desk.pool, desk.price, desk.cell, desk.entry, desk.random
     group, cost = state.group, state.cost
     axes = state.codes.shape[1]
@@ -402,7 +406,9 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score):
             continue
         old = 0.0
         worst = 0.0
+        held = np.int64(0)
         for c in range(groups):
+            held += group[chosen[c], SIZE]
             old += cost[chosen[c]] * group[chosen[c], SIZE]
             worst = max(worst, cost[chosen[c]])
         sweep, used = _plant_all(ruler, state.codes, desk, rows, leaves, nodes, order)
@@ -420,6 +426,8 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score):
         for e in range(entries):
             kept[MOST_ROWS + MOST_CELLS + e] = entry[e]
         limit = old - 1e-9
+        if heat > 0.0:
+            limit -= heat * old / held * np.log(draw(random))
         for _ in range(DRAWS):
             share = draw(random) * 1.2
             noise = draw(random) * 0.3
@@ -434,9 +442,10 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score):
                 entry[e] = kept[MOST_ROWS + MOST_CELLS + e]
             _take_runs(ruler, desk, trial, k, cells, sweep, -top, cap)
             new = _insert_rest(ruler, trial, pool, rows, limit)
-            is_better = new < limit and _adopt(state, trial, chosen, groups)
+            is_other = new < old - 1e-9 or new > old + 1e-9
+            is_taken = is_other and new < limit and _adopt(state, trial, chosen, groups)
             _clear(trial.piece, trial.group, trial.stock, trial.near, trial.cost)
-            if is_better:
+            if is_taken:
                 total += old - new
                 break
     return total

@@ -33,11 +33,12 @@ def improve_region(
     tries: int,
     orders: NDArray[np.int64],
     seed: int,
+    heat: float,
 ) -> Found:
     """Improve the pieces given by themselves; the new pieces and the loss won.
 
     `codes` are the region's own rows and `row` says which one a piece is a copy of; `orders` are the
-    orders of the axes in which near rows are sought.
+    orders of the axes in which near rows are sought. With `heat` the loss won may be below 0.
     """
     own, ruler = make_ruler(metric, codes)
     near = list_near(own, ruler, LISTED, orders)
@@ -45,5 +46,5 @@ def improve_region(
     won = sweep(ruler, state, k) if with_sweep else 0.0
     if tries > 0:
         warm.wait()
-        won += rebuild(ruler, state, k, tries, seed)
+        won += rebuild(ruler, state, k, tries, seed, heat)
     return *read_state(state), won
