@@ -67,9 +67,14 @@ def test_kernels_run_where_no_folder_can_be_written(kernels, tmp_path):
     assert not list(tmp_path.glob("shoal-kernels-*"))
 
 
+def forget() -> None:
+    fresh._read.cache_clear()
+    fresh.mark_of.cache_clear()
+
+
 def test_a_mark_changes_with_the_sources_and_with_nothing_else(tmp_path):
     def mark(**sources: str) -> str:
-        fresh._read.cache_clear()
+        forget()
         for name, text in sources.items():
             (tmp_path / f"{name}.py").write_text(text)
         return fresh.mark_of(tmp_path / "a.py")
@@ -80,7 +85,7 @@ def test_a_mark_changes_with_the_sources_and_with_nothing_else(tmp_path):
     marks = {first, mark(a="from shoal.kernels.b import y"), mark(b="from shoal.kernels import c, d, a")}
     marks |= {mark(c="changed"), mark(d="changed")}
     assert len(marks) == 5
-    fresh._read.cache_clear()
+    forget()
 
 
 def test_others_are_kept_as_before(tmp_path):

@@ -30,6 +30,7 @@ def keep_fresh() -> None:
     places._locator_classes = [_Marked, *_usual]
 
 
+@cache
 def mark_of(file: Path) -> str:
     """A text that changes with `file` and with whatever kernels it is made of."""
     reached: set[Path] = set()
