@@ -46,7 +46,7 @@ def test_a_release_says_what_it_is_without_a_cell(release):
 @pytest.mark.parametrize(
     ("ratio", "words"),
     [
-        (1.0, "within 0 % of the best possible"),
+        (1.0, ": this is the best possible."),
         (1.0978, "within 10 % of the best possible"),
         (1.999, "within 100 % of the best possible"),
         (2.0, "at most 2.0 times the best possible"),

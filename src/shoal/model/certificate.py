@@ -91,7 +91,8 @@ class Certificate:
         if self.ratio is None or self.bound is None:
             return f"{lost}How close this comes to the best possible is not known."
         # rounded away from a promise we could not keep
-        within = f"within {math.ceil(100 * (self.ratio - 1) - 1e-9)} % of the best possible"
+        percent = math.ceil(100 * (self.ratio - 1) - 1e-9)
+        within = f"within {percent} % of the best possible" if percent > 0 else "this is the best possible"
         if self.ratio >= 2:
             within = f"at most {math.ceil(10 * self.ratio - 1e-9) / 10:.1f} times the best possible"
         least = self.least_percent
@@ -100,8 +101,8 @@ class Certificate:
             return f"{lost}No release of this table can lose less than {floor:.2f} %: {within}."
         what = OBJECTIVES[self.objective].partition(":")[0]
         return (
-            f"{lost}The {what} is {self.value:.4g}; no release of this table can have less than "
-            f"{self.bound:.4g}: {within}."
+            f"{lost}The objective ({what}) is {self.value:.4g}; no release of this table can have less "
+            f"than {self.bound:.4g}: {within}."
         )
 
     def to_json(self, *, replaces: Certificate | None = None) -> str:
