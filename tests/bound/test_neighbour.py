@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import naive
 from shoal.bound import value_of
-from shoal.bound.neighbour import neighbour_bound
+from shoal.bound.neighbour import compares_all, neighbour_bound
 from shoal.group import METHODS, facts, fill_options, load
 from shoal.model.task import Task
 from tables import coded_of, tables
@@ -50,3 +50,14 @@ def test_withholding_may_save_a_whole_table() -> None:
     coded = coded_of(table, 3)
     assert neighbour_bound(coded, Task(k=3)).bound == pytest.approx(6)
     assert neighbour_bound(coded, Task(k=3, withhold=1)).bound <= naive.least_loss(table, 3, 1)
+
+
+def test_many_columns_are_compared_without_a_tree() -> None:
+    cells = {f"number{at}": [at, 3, 9 - at % 5, 7, at % 3, 1, 12] for at in range(20)}
+    table = naive.Table(cells, dict.fromkeys(cells, "number"))
+    coded = coded_of(table, 2)
+    assert compares_all(coded)
+    bound = neighbour_bound(coded, Task(k=2)).bound
+    expected = sum(naive.reach(table, row, 2) for row in range(table.rows))
+    assert (1 - 2e-5) * expected <= bound <= expected
+    assert bound <= naive.least_loss(table, 2, 0)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import naive
 from naive import Table
 from shoal.kernels.neighbours import build_tree, list_within, reach_distances
+from shoal.kernels.reaches import least_reaches
 from shoal.model.coded import Coded
 from tables import PATHS, coded_of, tables
 
@@ -64,6 +65,27 @@ def test_reach_through_several_levels_of_the_tree(k: int) -> None:
     for distinct in luck.sample(range(coded.distinct), 12):
         if coded.count[distinct] > 0:
             assert found[distinct] == pytest.approx(naive.reach(table, first_row(coded, distinct), k))
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_reaches_by_comparing_all_are_never_above_the_true_ones(data: st.DataObject) -> None:
+    table = data.draw(tables(least=1, most=12, copies=data.draw(st.booleans())))
+    k = data.draw(st.integers(1, 6))
+    assume(sum(table.counts) >= max(k, 2))
+    coded = coded_of(table, 2)
+    found = least_reaches(coded.codes, coded.count, coded.metric, k)
+    for distinct in range(coded.distinct):
+        true = naive.reach(table, first_row(coded, distinct), k) if coded.count[distinct] > 0 else 0.0
+        assert (1 - 2e-5) * true - 1e-12 <= found[distinct] <= true
+
+
+@pytest.mark.parametrize("k", [2, 7, 60])
+def test_reaches_by_comparing_all_through_several_tiles_and_threads(k: int) -> None:
+    table = large_table(1500, seed=k)
+    coded = coded_of(table, 2)
+    found = least_reaches(coded.codes, coded.count, coded.metric, k)
+    assert found == pytest.approx(reach_distances(coded.codes, coded.count, coded.metric, k), rel=2e-5)
 
 
 @given(st.data())

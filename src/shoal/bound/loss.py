@@ -10,7 +10,7 @@ from shoal.bound import growth, smallest_box
 from shoal.bound.boxes import hold_all_columns, most_boxes
 from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
-from shoal.bound.neighbour import neighbour_bound
+from shoal.bound.neighbour import compares_all, neighbour_bound
 from shoal.bound.smallest_box import prove_by_boxes
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
@@ -21,13 +21,15 @@ __all__ = ["again", "prove", "total_loss"]
 
 LARGE = 100_000
 """Distinct rows from which on the grid is twice as coarse: half the levels for a hundredth of the bound."""
+WIDE = 12
+"""Axes from which on boxes say less and less: there is less room and work for them, by the square."""
 _EFFORT = {
-    "quick": (1.02, 40_000_000, 2e9, 50_000),
-    "normal": (1.01, 80_000_000, 6e9, 300_000),
-    "thorough": (1.003, 200_000_000, 5e10, 2_000_000),
+    "quick": (1.02, 40_000_000, 2e9, 50_000, 15_000),
+    "normal": (1.01, 80_000_000, 6e9, 300_000, 60_000),
+    "thorough": (1.003, 200_000_000, 5e10, 2_000_000, 200_000),
 }
 """By effort: ratio of the grid, entries of the cube, work of the growth, and distinct rows up to which
-neighbours are found."""
+neighbours are found, by a tree and by comparing all."""
 _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
@@ -48,7 +50,10 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
-    ratio, room, work, neighbours = _EFFORT[task.effort.level or "normal"]
+    ratio, room, work, by_tree, by_all = _EFFORT[task.effort.level or "normal"]
+    narrow = min(1.0, WIDE / max(1, coded.codes.shape[1])) ** 2
+    room, work = int(room * narrow), work * narrow
+    neighbours = by_all if compares_all(coded) else by_tree
     top = top_share(coded, task)
     many, few = most_boxes(coded, task.k, top, room, work)
     if coded.distinct > LARGE:
