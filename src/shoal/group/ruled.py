@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import ruling
-from shoal.kernels.ruler import AT, FORM, Ruler, make_ruler, width
+from shoal.kernels.ruler import Ruler, make_ruler
 from shoal.kernels.shoals import Shoals, make_shoals
-from shoal.kernels.spans import SET, group_losses
+from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded, Held
 from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.task import Task
@@ -29,9 +29,6 @@ _KINDS = {
 
 MOST_STRATA = 50
 """Values of a column that are strata of their own; more of them share."""
-
-PAIRS = 200
-"""Pairs of rows that show which axes tell most apart."""
 
 Integers = NDArray[np.int64]
 
@@ -56,10 +53,7 @@ class Ruled(NamedTuple):
         """What these pieces of a table obey."""
         value, rules = pack(held, row, count, task.k)
         codes, ruler = make_ruler(coded.metric, coded.codes)
-        # axes that tell most rows apart come first, so that what is far is seen to be far early
-        order = _telling(codes, ruler, row)
-        codes = np.ascontiguousarray(codes[:, order])
-        return cls(coded, codes, Ruler(ruler.shape[order], ruler.data), rules, value, row, count, task)
+        return cls(coded, codes, ruler, rules, value, row, count, task)
 
     @property
     def table(self) -> tuple[NDArray[np.int32], Ruler, ruling.Rules, NDArray[np.int32]]:
@@ -77,20 +71,6 @@ class Ruled(NamedTuple):
         sizes = np.add.reduceat(self.held[order], starts[:-1])
         rows = self.row[order].astype(np.int32)
         return float(group_losses(self.coded.codes, self.coded.metric, rows, starts) @ sizes)
-
-
-def _telling(codes: NDArray[np.int32], ruler: Ruler, row: Integers) -> Integers:
-    """The axes, those first along which some pairs of rows are farthest apart."""
-    some = np.linspace(0, row.size - 1, PAIRS).astype(np.int64)
-    one, other = codes[row[some]], codes[row[(some + row.size // 2) % row.size]]
-    apart = np.zeros(codes.shape[1])
-    for axis in range(codes.shape[1]):
-        for low, high in np.sort(np.column_stack([one[:, axis], other[:, axis]]), axis=1).tolist():
-            if low < high:
-                is_set = ruler.shape[axis, FORM] == SET
-                step = ruler.data[ruler.shape[axis, AT]]
-                apart[axis] += step if is_set else width.py_func(*ruler, axis, low, high)
-    return np.argsort(-apart, kind="stable")
 
 
 def strata_of(value: NDArray[np.int32], rules: ruling.Rules, row: Integers) -> tuple[Integers, bool]:

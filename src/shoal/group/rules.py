@@ -13,10 +13,11 @@ Method
     The method works on the quasi-identifiers alone. Copies of a tuple that it parted are dealt to their
     groups evenly mixed. Then each group that breaks a rule swaps records with one of its nearest groups,
     takes or gives one, or joins one: whatever costs least per remedy and leaves the other group no worse.
-    Where that joins half of all groups, groups are made anew: from rare values on, each grows by the near
-    record that remedies most for what it costs, until it obeys; what is left goes where it costs least.
-    (With many values: cuts at medians, each stratum of values at its own, so that parts stay mixed.) Then
-    records move and swap between near groups, where all rules still hold and less is lost. Methods that
+    Where that joins half of all groups, groups are made anew too, and the better is kept: from rare
+    values on, each grows by the near record that remedies most for what it costs, until it obeys; what
+    is left goes where it costs least. (With many values: cuts at medians, of all records or of each
+    stratum of values, so that parts stay mixed.) Then records move and swap between near groups, where
+    all rules still hold and less is lost, those at the border of their group first. Methods that
     promise a shape let their groups only be joined, or joined until no boxes overlap; connected groups of
     regions only with one beside them.
 
@@ -153,7 +154,7 @@ def _deal(coded: Coded, held: Held, grouping: Grouping) -> tuple[Integers, Integ
 
 
 def _least_loss(ruled: Ruled, group: Integers) -> Integers:
-    """Groups that obey: repaired, and made anew where repairs joined half of them; then records trade."""
+    """Groups that obey: repaired, or made anew where repairs joined half of them; then records trade."""
     small = group.size <= SMALL
     found = _repair(ruled, group, EXCHANGE, gives_up=not small)
     if found is None or 2 * np.unique(found).size < np.unique(group).size:
@@ -177,14 +178,14 @@ def _least_loss(ruled: Ruled, group: Integers) -> Integers:
 def _repair(ruled: Ruled, group: Integers, mode: int, *, gives_up: bool = False) -> Integers | None:
     """Groups that break a rule exchange records with near ones or join them, region by region.
 
-    None where that gives up, having joined half of the groups.
+    None where that gives up: some region has a quarter of its groups left.
     """
     groups = int(group.max()) + 1
     shoals = ruled.shoals(group, groups)
     random = np.random.default_rng(ruled.task.seed)
     failing = 0
     for mine in _regions(shoals, groups if mode == KEEP_APART else REGION, random):
-        now = _enforce(ruled, shoals, mine, mode, mine.size // 2 if gives_up else 0)
+        now = _enforce(ruled, shoals, mine, mode, mine.size // 4 if gives_up else 0)
         if now < 0:
             return None
         failing += now
