@@ -59,6 +59,8 @@ MOST_POOLED = 7
 """Groups in a pool, at most."""
 MOST_LOOKS = 1_000
 """Looks at rows for each row of a pool; one with more boxes, in a table of many columns, is left alone."""
+SMALLER, LARGER = 0.9, 0.05
+"""What becomes of the largest pool, in groups: a part of it where it has too many boxes, else a bit more."""
 BUCKETS = 256
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
@@ -396,8 +398,9 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
     kept_price = np.empty(MOST_ROWS)
     kept = np.empty(MOST_ROWS + MOST_CELLS + MOST_ENTRIES, dtype=np.int64)
     total = 0.0
+    largest = np.float64(chosen.size)
     for _ in range(tries):
-        wanted = 2 + np.int64(draw(random) * (chosen.size - 1))
+        wanted = 2 + np.int64(draw(random) * (largest - 1.0))
         groups = choose_pool(ruler, state, random, k, wanted, chosen, score)
         if groups < 2:
             continue
@@ -414,8 +417,11 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
         sweep, used = _plant_all(ruler, state.codes, desk, rows, leaves, nodes, order)
         cap = worst * 1.05 + 0.02
         cells = _find_cells(desk, k, rows, order, used, leaves, nodes, cap)
+        if cells < 0:  # too many boxes: smaller pools for a while
+            largest = max(2.0, largest * SMALLER)
         if cells <= 0:
             continue
+        largest = min(np.float64(chosen.size), largest + LARGER)
         trial.stock[QUOTA] = state.stock[QUOTA] - group[cost.size - 1, SIZE]
         entries = cell[cells - 1, 0] + cell[cells - 1, 1]
         for t in range(rows):
