@@ -1,7 +1,8 @@
 """gather and centre on real tables: value, bound, ratio, time, growth, and what withholding saves.
 
     python bench/gather.py adult             Adult, 8 columns, k = 2, 5, 10, 50, 100
-    python bench/gather.py withhold          Adult, k = 10, withhold 0, 0.01, 0.05; writes the docs' plot
+    python bench/gather.py withhold          Adult, withhold 0, 0.01, 0.05; writes the docs' plot
+    python bench/gather.py centre            Adult, at most 20 groups, the same k and shares withheld
     python bench/gather.py points            UK accidents, 35,000, 70,000 and 140,029 points, k = 10, 100
 
 Every figure is of a warm run: kernels are compiled on a small table first. Seconds are those of the
@@ -14,6 +15,7 @@ import math
 import resource
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -28,6 +30,8 @@ from shoal.model.coded import Coded
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
 
+KS = (2, 5, 10, 50, 100)
+SHARES = (0.0, 0.01, 0.05)
 PLOT = adult.ROOT / "docs" / "methods" / "gather-withhold.png"
 
 
@@ -49,8 +53,10 @@ def points_table(rows: int) -> tuple[pl.DataFrame, Plan]:
     return frame, Plan(k=2, quasi=tuple(frame.columns), distance="great-circle")
 
 
-def measure(coded: Coded, k: int, *, withhold: float = 0.0, method: str = "gather") -> dict[str, Any]:
-    task = Task(k=k, withhold=quota(withhold, coded.total), options=fill_options(method, {}))
+def measure(
+    coded: Coded, k: int, *, withhold: float = 0.0, method: str = "gather", **options: int
+) -> dict[str, Any]:
+    task = Task(k=k, withhold=quota(withhold, coded.total), options=fill_options(method, options))
     clock, used = time.perf_counter(), time.process_time()
     grouping = load(method).group(coded, task)
     clock, used = time.perf_counter() - clock, time.process_time() - used
@@ -82,24 +88,34 @@ def show(line: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def run_adult() -> None:
+def adult_lines(shares: tuple[float, ...], **options: Any) -> Iterator[list[dict[str, Any]]]:
+    """For each k what is measured at each share withheld, and by how much the radius falls."""
     frame, plan = adult_table(100)
-    measure(encode(frame.head(500), plan), 10)
+    for share in {min(shares), max(shares)}:
+        measure(encode(frame.head(500), plan), 10, withhold=share, **options)
     coded = encode(frame, plan)
-    for k in (2, 5, 10, 50, 100):
-        show(measure(coded, k))
+    for k in KS:
+        lines: list[dict[str, Any]] = []
+        for share in shares:
+            lines.append(measure(coded, k, withhold=share, **options))
+            if share:
+                lines[-1]["fall_percent"] = 100 * (1 - lines[-1]["value"] / lines[0]["value"])
+            show(lines[-1])
+        yield lines
+
+
+def run_adult() -> None:
+    list(adult_lines((0.0,)))
 
 
 def run_withhold() -> None:
-    frame, plan = adult_table(100)
-    measure(encode(frame.head(500), plan), 10, withhold=0.05)
-    coded = encode(frame, plan)
-    lines: list[dict[str, Any]] = []
-    for share in (0.0, 0.01, 0.05):
-        lines.append(measure(coded, 10, withhold=share))
-        lines[-1]["fall_percent"] = 100 * (1 - lines[-1]["value"] / lines[0]["value"])
-        show(lines[-1])
-    draw(lines)
+    for lines in adult_lines(SHARES):
+        if lines[0]["k"] == 10:
+            draw(lines)
+
+
+def run_centre() -> None:
+    list(adult_lines(SHARES, method="centre", max_groups=20))
 
 
 def draw(lines: list[dict[str, Any]]) -> None:
@@ -135,7 +151,7 @@ def run_points() -> None:
         print(f"k {k}  first to last: growth exponent {whole:.2f}")
 
 
-RUNS = {"adult": run_adult, "withhold": run_withhold, "points": run_points}
+RUNS = {"adult": run_adult, "withhold": run_withhold, "centre": run_centre, "points": run_points}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RUNS:

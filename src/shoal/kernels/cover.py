@@ -157,11 +157,13 @@ def peel(index, space, sight, count, reach, k, radius, most):
     n = count.size
     left = np.empty(n, dtype=np.bool_)
     where = np.empty(n, dtype=np.int64)
+    held = np.empty(n, dtype=np.int64)
     out = np.empty(n, dtype=np.int32)
     queue = np.empty(n, dtype=np.int32)
     waiting = 0
     gone = 0
     for i in range(n):
+        held[i] = -1
         left[i] = count[i] > 0 and reach[i] <= radius
         if count[i] > 0 and not left[i]:
             queue[waiting] = i
@@ -169,17 +171,23 @@ def peel(index, space, sight, count, reach, k, radius, most):
             gone += count[i]
     for at in range(index.place.size):
         where[index.place[at]] = at
-    _, rows, nodes = _free_inside(index, left)
+    # what was not yet taken from the queue counts as there
+    rows, nodes = index.count.copy(), index.records.copy()
     turn = 0
     while turn < waiting and gone <= most:
-        # whoever is dropped had few around it, so few have to be asked again
-        near = ball(index, space, sight, queue[turn], radius, out)
+        dropped = queue[turn]
         turn += 1
-        for place in range(near):
-            row = out[place]
-            if left[row] and tally(index, space, sight, row, radius, rows, nodes) < k:
+        _no_longer_free(index.child, index.end, where[dropped], count[dropped], rows, nodes)
+        for at in range(ball(index, space, sight, dropped, radius, out)):
+            row = out[at]
+            if not left[row]:
+                continue
+            if held[row] < 0:
+                held[row] = tally(index, space, sight, row, radius, rows, nodes)
+            else:
+                held[row] -= count[dropped]
+            if held[row] < k:
                 left[row] = False
-                _no_longer_free(index.child, index.end, where[row], count[row], rows, nodes)
                 queue[waiting] = row
                 waiting += 1
                 gone += count[row]
