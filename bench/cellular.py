@@ -12,7 +12,6 @@ other work on the machine makes longer. Names of runs may be given together; wit
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from dataclasses import replace
@@ -22,48 +21,27 @@ import polars as pl
 
 import adult
 import shoal
-from gather import adult_table, show
-from shoal.bound import prove, value_of
+from gather import adult_table, judged, peak, run_task, show
+from shoal.bound import value_of
 from shoal.encode import encode
-from shoal.group import fill_options, load
+from shoal.group import fill_options
 from shoal.model.coded import Coded
 from shoal.model.task import Task, quota
 
 
 def measure(coded: Coded, k: int, *, withhold: float = 0.0, beside: bool = False) -> dict[str, Any]:
     task = Task(k=k, withhold=quota(withhold, coded.total), options=fill_options("cellular", {}))
-    clock, used = time.perf_counter(), time.process_time()
-    grouping = load("cellular").group(coded, task)
-    grouped = time.process_time()
-    proof = prove("cellular", coded, task, grouping.proof)
-    proved = time.process_time()
-    clock = time.perf_counter() - clock
-    assert proof is not None
-    value = value_of("cellular", coded, grouping)
-    line = {
-        "rows": coded.total,
-        "distinct": coded.distinct,
-        "k": k,
-        "withhold": withhold,
-        "value": value,
-        "bound": proof.bound,
-        "by": proof.name,
-        "ratio": value / proof.bound if proof.bound else 1.0,
-        "groups": grouping.groups,
-        "smallest": int(grouping.sizes.min()),
-        "withheld": grouping.withheld,
-        "cpu_group": grouped - used,
-        "cpu_bound": proved - grouped,
-        "clock": clock,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }
+    grouping, used, clock = run_task(coded, "cellular", task)
+    start, proving = time.perf_counter(), time.process_time()
+    line = judged("cellular", coded, task, grouping)
+    line |= {"withhold": withhold, "cpu_group": used, "cpu_bound": time.process_time() - proving}
+    line |= {"clock": clock + time.perf_counter() - start, "peak_mib": peak()}
     if beside:
-        used = time.process_time()
         task = replace(task, options=fill_options("gather", {}))
-        other = load("gather").group(coded, task)
+        other, used, _ = run_task(coded, "gather", task)
         line["gather_value"] = value_of("cellular", coded, other)
-        line["gather_ratio"] = line["gather_value"] / proof.bound
-        line["gather_cpu"] = time.process_time() - used
+        line["gather_ratio"] = line["gather_value"] / line["bound"]
+        line["gather_cpu"] = used
     return line
 
 
@@ -115,7 +93,7 @@ def run_opening() -> None:
                 "clusters": cells.centre.size,
                 "cpu": time.process_time() - used,
                 "clock": time.perf_counter() - clock,
-                "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+                "peak_mib": peak(),
             }
         )
 

@@ -2,12 +2,12 @@
 
     python bench/flow.py                     Adult and 140,029 UK accidents, k = 10 and 100
 
-An instance is what gather decides by: centres, a radius, and whether every centre can have k records within
-it. `threshold` are the greedy centres at the threshold of the search, `below` those at the failing one right
-below it, if there is one; `cover` are the centres of the tightened solution's radius. Ours starts from the
-records that the cover gave each centre and looks for rows near a centre only where it needs them. SciPy's
-flow (Dinic) needs the graph of all rows within the radius of each centre, so both its seconds are given:
-the flow alone, and with the graph. Seconds are of the processor, the least of three runs, one thread.
+An instance is what gather decides by: centres, a radius, and whether every centre can have k records
+within it. `threshold` are the greedy centres at the threshold of the search, `below` those at the failing
+one right below it, if there is one; `cover` are the centres of the tightened solution's radius. Ours starts
+from the records that the cover gave each centre and looks for rows near one only where it needs them.
+SciPy's flow (Dinic) needs the graph of all rows within the radius of each centre, so both its seconds are
+given: the flow alone, and with the graph. Seconds are of the processor, the least of three, on one thread.
 """
 
 from __future__ import annotations

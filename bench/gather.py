@@ -27,6 +27,7 @@ from shoal.bound import prove, value_of
 from shoal.encode import encode
 from shoal.group import fill_options, load
 from shoal.model.coded import Coded
+from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
 
@@ -53,19 +54,23 @@ def points_table(rows: int) -> tuple[pl.DataFrame, Plan]:
     return frame, Plan(k=2, quasi=tuple(frame.columns), distance="great-circle")
 
 
-def measure(
-    coded: Coded, k: int, *, withhold: float = 0.0, method: str = "gather", **options: int
-) -> dict[str, Any]:
-    task = Task(k=k, withhold=quota(withhold, coded.total), options=fill_options(method, options))
+def run_task(coded: Coded, method: str, task: Task) -> tuple[Grouping, float, float]:
+    """The groups, and the seconds of the processor and of the clock they took."""
     clock, used = time.perf_counter(), time.process_time()
     grouping = load(method).group(coded, task)
-    clock, used = time.perf_counter() - clock, time.process_time() - used
-    proof = prove("radius", coded, task, grouping.proof)
-    value = value_of("radius", coded, grouping)
+    return grouping, time.process_time() - used, time.perf_counter() - clock
+
+
+def judged(objective: str, coded: Coded, task: Task, grouping: Grouping) -> dict[str, Any]:
+    """What was asked for, the value reached, and the bound that proves how good it is."""
+    proof = prove(objective, coded, task, grouping.proof)
+    assert proof is not None
+    value = value_of(objective, coded, grouping)
     return {
         "rows": coded.total,
-        "k": k,
-        "withhold": withhold,
+        "distinct": coded.distinct,
+        "k": task.k,
+        "quota": task.withhold,
         "value": value,
         "bound": proof.bound,
         "by": proof.name,
@@ -73,10 +78,21 @@ def measure(
         "groups": grouping.groups,
         "smallest": int(grouping.sizes.min()),
         "withheld": grouping.withheld,
-        "cpu": used,
-        "clock": clock,
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+def peak() -> float:
+    """The most memory this process had so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(
+    coded: Coded, k: int, *, withhold: float = 0.0, method: str = "gather", **options: int
+) -> dict[str, Any]:
+    task = Task(k=k, withhold=quota(withhold, coded.total), options=fill_options(method, options))
+    grouping, used, clock = run_task(coded, method, task)
+    line = judged("radius", coded, task, grouping)
+    return {**line, "withhold": withhold, "cpu": used, "clock": clock, "peak_mib": peak()}
 
 
 def show(line: dict[str, Any]) -> None:

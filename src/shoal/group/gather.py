@@ -109,7 +109,7 @@ def _by_candidates(about: Survey) -> Solution:
 
 
 def _by_peeling(about: Survey) -> list[Solution]:
-    """About factor 4: nearly the least t at which peeling keeps enough rows; none where that makes no group."""
+    """About factor 4: nearly the least t at which peeling keeps enough rows; none if no group comes."""
     # rows with a longer reach go at once, and those are too many below this
     by_reach = np.argsort(-about.reach, kind="stable")
     low = float(about.reach[by_reach[(np.cumsum(about.count[by_reach]) > about.withhold).argmax()]])

@@ -328,7 +328,8 @@ def face(space, sight, i):
 def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
     """Write the places of rows within `radius` of row i to `out` and return how many.
 
-    Rows and nodes without weight are passed over, and so are nodes whose keys are at most `nearer`.
+    Rows and nodes without weight are passed over, and so are nodes whose keys are at most `nearer`. Where
+    `out` has no room, the sum of the weights of these rows is returned; those of nodes are sums themselves.
     """
     face(space, sight, i)
     # a field of a tuple costs more than an item of an array
@@ -337,6 +338,7 @@ def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
     start, end, child, low, high = index.start, index.end, index.child, index.low, index.high
     starts, table, stack = sight.starts, sight.table, sight.stack
     inside, outside = key_of(kind, radius, -AIR), key_of(kind, radius, AIR)
+    adds = out.size == 0
     found = 0
     stack[0] = 0
     top = 1
@@ -358,6 +360,9 @@ def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
                 stack[top + 1] = child[node]
                 top += 2
                 continue
+            if adds:
+                found += node_weight[node]
+                continue
         for at in range(start[node], end[node]):
             if row_weight[at] == 0:
                 continue
@@ -365,44 +370,18 @@ def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
                 key = key_at(space, kind, i, query, point, codes, points, place, at, starts, table)
                 if key > outside or (key > inside and far_at(kind, point, points, at, key) > radius):
                     continue
-            out[found] = at
-            found += 1
+            if adds:
+                found += row_weight[at]
+            else:
+                out[found] = at
+                found += 1
     return found
 
 
 @inner
 def tally(index, space, sight, i, radius, row_weight, node_weight):
     """The sum of the weights of rows within `radius` of row i; those of nodes are sums over their rows."""
-    face(space, sight, i)
-    kind, query, point = space.kind, space.codes[i], sight.points[i]
-    codes, points, place = index.codes, index.points, index.place
-    start, end, child, low, high = index.start, index.end, index.child, index.low, index.high
-    starts, table, stack = sight.starts, sight.table, sight.stack
-    inside, outside = key_of(kind, radius, -AIR), key_of(kind, radius, AIR)
-    held = 0
-    stack[0] = 0
-    top = 1
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        if node_weight[node] == 0:
-            continue
-        if least_key(space, kind, query, point, low, high, node, starts, table) > outside:
-            continue
-        if child[node] >= 0:
-            if most_key(space, kind, query, point, low, high, node, starts, table) <= inside:
-                held += node_weight[node]
-            else:
-                stack[top] = child[node] + 1
-                stack[top + 1] = child[node]
-                top += 2
-            continue
-        for at in range(start[node], end[node]):
-            if row_weight[at] > 0:
-                key = key_at(space, kind, i, query, point, codes, points, place, at, starts, table)
-                if key <= inside or (key <= outside and far_at(kind, point, points, at, key) <= radius):
-                    held += row_weight[at]
-    return held
+    return sweep(index, space, sight, i, radius, -1.0, row_weight, node_weight, index.place[:0])
 
 
 @entry
