@@ -328,7 +328,7 @@ def face(space, sight, i):
 def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
     """Write the places of rows within `radius` of row i to `out` and return how many.
 
-    Rows and nodes without weight are passed over, and so are nodes whose keys are at most `nearer`. Where
+    Rows and nodes without weight are passed over, and so are those whose keys are at most `nearer`. Where
     `out` has no room, the sum of the weights of these rows is returned; those of nodes are sums themselves.
     """
     face(space, sight, i)
@@ -354,7 +354,7 @@ def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
             most = most_key(space, kind, query, point, low, high, node, starts, table)
             if most <= nearer:
                 continue
-            whole = most <= inside
+            whole = most <= inside and nearer < 0
             if not whole:
                 stack[top] = child[node] + 1
                 stack[top + 1] = child[node]
@@ -368,7 +368,9 @@ def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
                 continue
             if not whole:
                 key = key_at(space, kind, i, query, point, codes, points, place, at, starts, table)
-                if key > outside or (key > inside and far_at(kind, point, points, at, key) > radius):
+                if key > outside or key <= nearer:
+                    continue
+                if key > inside and far_at(kind, point, points, at, key) > radius:
                     continue
             if adds:
                 found += row_weight[at]
