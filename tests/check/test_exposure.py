@@ -12,6 +12,8 @@ import pytest
 
 import shoal
 from shoal.check.exposure import journalist_risk, population_uniques
+from shoal.check.kanonymity import classes_of, records_of
+from shoal.check.rules import unit_ruling
 from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Hierarchy
 
@@ -262,3 +264,32 @@ def test_many_values_need_no_table_of_all_pairs():
     tracemalloc.stop()
     assert (found.one_record, found.few) == (40_000, 40_000)
     assert peak < 200e6
+
+
+def test_records_of_a_row_are_counted():
+    found = shoal.risk(pl.DataFrame({"age": [1, 2, 3], "n": [1, 4, 5]}), quasi="age", count="n")
+    assert (found.records, found.uniques, found.at_risk) == (10, 1, 5)
+
+
+def test_persons_who_are_alike_all_count_and_strangers_do_not():
+    release = pl.DataFrame({"age": [20, 30, 30], "ill": ["flu", "flu", "cold"]})
+    register = pl.DataFrame({"age": [20, 20, 30, 99]})
+    found = shoal.attack(release, register, match={"age": "age"}, sensitive="ill", k=2)
+    assert (found.persons, found.found, found.one_record, found.few) == (4, 3, 2, 2)
+    assert found.homogeneous[0].persons == 2
+    # the stranger's nearest records have two illnesses
+    near = shoal.attack(release, register, match={"age": "age"}, sensitive="ill", nearest=True)
+    assert (near.found, near.homogeneous[0].persons) == (4, 2)
+
+
+def test_a_bound_that_is_missing_may_hide_any_value():
+    bounds = pl.DataFrame({"age_low": [18, None, 18], "age_high": [34, 40, None]})
+    found = shoal.attack(bounds, pl.DataFrame({"age": [20, 90]}), match={"age": "age"})
+    assert (found.found, found.fewest, found.mean) == (2, 2, 2.5)
+
+
+def test_rows_without_a_person_are_one_person():
+    units = pl.Series("who", ["a", "", None, "a"])
+    table = pl.DataFrame({"face": [1, 1, 1, 1]})
+    ruling = unit_ruling(units, classes_of(table, ["face"], records_of(table, None)), 3)
+    assert (ruling.measured, ruling.holds) == (2, False)
