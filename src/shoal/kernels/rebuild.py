@@ -60,7 +60,7 @@ MOST_POOLED = 7
 MOST_LOOKS = 1_000
 """Looks at rows for each row of a pool; one with more boxes, in a table of many columns, is left alone."""
 SMALLER, LARGER = 0.9, 0.05
-"""What becomes of the largest pool, in groups: a part of it where it has too many boxes, else a bit more."""
+"""What becomes of the largest pool, in groups: a part of it after too many boxes, else a bit more."""
 BUCKETS = 256
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
