@@ -196,6 +196,18 @@ def test_help_is_light_and_every_command_has_an_example(run):
         assert f"Example: shoal {command}" in run(command, "--help").out
 
 
+def test_what_makes_a_release_does_not_wait_for_linear_programs():
+    code = (
+        "import sys, shoal.engines.local\nfrom shoal import group\ngroup.load('crowd')\n"
+        "print(sorted({'scipy.optimize', 'scipy.sparse', 'scipy.integrate'} & set(sys.modules)))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_same_seed_gives_the_same_bytes_for_shuffled_rows_and_any_threads(run, folder):
     head, *body = (folder / "in.csv").read_text().splitlines()
     body = [*body, *body, *body[:5]]  # copies are dealt over groups by the seed

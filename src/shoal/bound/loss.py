@@ -8,7 +8,6 @@ import numpy as np
 
 from shoal.bound import growth, smallest_box
 from shoal.bound.boxes import hold_all_columns, most_boxes
-from shoal.bound.factor import pairs_again, triples_again
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.neighbour import compares_all, neighbour_bound
 from shoal.bound.smallest_box import prove_by_boxes
@@ -30,12 +29,26 @@ _EFFORT = {
 }
 """By effort: ratio of the grid, entries of the cube, work of the growth, and distinct rows up to which
 neighbours are found, by a tree and by comparing all."""
+
+
+def _pairs_again(coded: Coded, task: Task, **parameters: float) -> Proof | None:
+    from shoal.bound.factor import pairs_again  # linear programs take half a second to load
+
+    return pairs_again(coded, task, **parameters)
+
+
+def _triples_again(coded: Coded, task: Task, **parameters: float) -> Proof | None:
+    from shoal.bound.factor import triples_again
+
+    return triples_again(coded, task, **parameters)
+
+
 _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
     "neighbour": neighbour_bound,
-    "pairs": pairs_again,
-    "triples": triples_again,
+    "pairs": _pairs_again,
+    "triples": _triples_again,
 }
 
 

@@ -13,7 +13,6 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.integrate import quad
 
 from shoal.check.kanonymity import classes_of, records_of
 from shoal.errors import DataError, PlanError
@@ -83,6 +82,8 @@ def journalist_risk(sizes: Sizes, sampling: float) -> NDArray[np.float64]:
 
     F has a negative binomial distribution given f, and 1 / h is the integral of t^(h - 1).
     """
+    from scipy.integrate import quad  # a release needs none: its users do not wait for SciPy
+
     values, place = np.unique(sizes, return_inverse=True)
     if sampling >= 1:
         return 1.0 / sizes

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
 
 from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.loss import Cells
@@ -200,6 +198,9 @@ def unmatched(
     room = np.concatenate([spare[free], flow[used], give[givers], take[takers]])
     tail = np.concatenate(tails).astype(np.int32)
     head = np.concatenate(heads).astype(np.int32)
+    from scipy.sparse import csr_array  # a release needs no flow: its users do not wait for SciPy
+    from scipy.sparse.csgraph import maximum_flow
+
     graph = csr_array((room.astype(np.int32), (tail, head)), shape=(last + 1, last + 1))
     return lacking - int(maximum_flow(graph, first, last, method="dinic").flow_value)
 
