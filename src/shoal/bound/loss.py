@@ -23,7 +23,7 @@ LARGE = 100_000
 WIDE = 12
 """Axes from which on boxes say less and less: there is less room and work for them, by the square."""
 _EFFORT = {
-    "quick": (1.02, 40_000_000, 2e9, 50_000, 15_000),
+    "quick": (1.03, 40_000_000, 2e9, 50_000, 15_000),
     "normal": (1.01, 80_000_000, 6e9, 300_000, 60_000),
     "thorough": (1.003, 200_000_000, 5e10, 2_000_000, 200_000),
 }

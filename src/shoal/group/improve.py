@@ -56,7 +56,7 @@ REGION = 12_000
 """Pieces in a region: two for a table like Adult, so that two cores are busy."""
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
-WORK = {"quick": 1.2e6, "normal": 9e6, "thorough": 110e6}
+WORK = {"quick": 1.0e6, "normal": 9e6, "thorough": 110e6}
 """The effort of each level, in millionths of a second of one core."""
 PER_RECORD = {"quick": 60, "normal": 250, "thorough": 15_000}
 """No more work than this per record, in the same unit: small tables are done sooner."""
@@ -68,9 +68,9 @@ WIDE = 12
 """Axes from which on a step takes longer, by the square of their number: fewer steps are the same work."""
 HUGE = 4_000_000
 """Distinct rows from which on a quick effort has no time for a sweep."""
-HEAT, MANY = 1.0, 50
-"""How much worse a pool may become at first, in mean losses of one of its records, in a cycle of so many
-steps per group; in a shorter one it is less."""
+HEAT, RECORDS, MANY = 1.0, 25, 50
+"""How much worse a pool may become at first: by the mean loss of one of its records, of one in so many
+where groups are larger, in a cycle of so many steps per group; in a shorter one it is less."""
 FIRST_CYCLE = 10
 """Steps per group in the first cycle of an effort in seconds or steps."""
 PATIENCE = 40
@@ -136,7 +136,8 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             if most is not None:
                 now = min(now, most - steps)
             with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
-            heat = HEAT * min(1.0, cycle / (MANY * many)) * (1.0 - (steps - start) / max(1, cycle)) ** 2
+            heat = HEAT * max(1.0, task.k / RECORDS) * min(1.0, cycle / (MANY * many))
+            heat *= (1.0 - (steps - start) / max(1, cycle)) ** 2
             jobs = _start(pool, coded, pieces, task, parts, random, now, with_sweep, heat)
             pieces, won = _join(jobs)
             loss -= won
