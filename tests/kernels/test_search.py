@@ -93,6 +93,23 @@ def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed
     assert np.bincount(group[group >= 0], weights=count[group >= 0]).min() >= k
 
 
+@pytest.mark.parametrize("heat", [0.0, 1.0])
+def test_pools_of_too_many_boxes_are_grown_row_by_row(heat):
+    random = np.random.default_rng(3)
+    names = [f"label{at}" for at in range(28)]
+    table = Table(
+        {name: random.choice(list("abcd"), 90).tolist() for name in names}, dict.fromkeys(names, "label")
+    )
+    coded = coded_of(table, 5)
+    pieces = deal(coded, 5, 1)
+    row, group, count, won = run(coded, pieces, 5, 0, 400, with_sweep=False, heat=heat)
+    before = loss_of(table, coded, *pieces)
+    assert loss_of(table, coded, row, group, count) == pytest.approx(before - won, abs=1e-6)
+    assert won > 0.01 * before
+    assert np.bincount(group, weights=count).min() >= 5
+    assert np.bincount(row, weights=count).tolist() == coded.count.tolist()
+
+
 def test_heat_makes_some_pools_worse_and_cold_none():
     table = long_table(200, 1)
     coded = coded_of(table, 4)

@@ -13,11 +13,12 @@ Method
     region first a sweep of local search: close a group and spread its rows, shrink it and eject the
     rest, split it, move rows or some of their copies, withhold and give back. Then rebuilds: pool
     a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
-    prices, and keep what is better. Near is what stands beside a row in some sorted orders. A step is
-    one rebuild tried. Where there are many steps, a pool may become worse at first, by less and less
-    as the end comes near: that leads out of valleys. The best of all rounds is what remains. An effort
-    of a level is one such cycle; one in seconds or steps is a row of cycles, each twice as long as the
-    last and begun at the best so far, so that it may end at any step.
+    prices, row by row where it has too many boxes, and keep what is better. Near is what stands
+    beside a row in some sorted orders. A step is one rebuild tried. Where there are many steps, a pool
+    may become worse at first, by less and less as the end comes near: that leads out of valleys. The
+    best of all rounds is what remains. An effort of a level is one such cycle; one in seconds or steps
+    is a row of cycles, each twice as long as the last and begun at the best so far, so that it may end
+    at any step.
 
 Cost
     A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes; memory O(n).
@@ -65,7 +66,7 @@ ROUND = 0.4e6
 ORDERS = 8
 """Sorted orders in which near rows are sought."""
 WIDE = 12
-"""Axes from which on a step takes longer, by the square of their number: fewer steps are the same work."""
+"""Axes from which on a step takes longer: fewer steps are the same work."""
 HUGE = 4_000_000
 """Distinct rows from which on a quick effort has no time for a sweep."""
 HEAT, RECORDS, MANY = 1.0, 25, 50
@@ -106,10 +107,10 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
     most = steps_of(task.effort, k=task.k, groups=grouping.groups)
+    if task.effort.level == "quick" and coded.distinct >= HUGE:
+        return grouping
     if task.effort.level is not None and most is not None:
-        most = int(most * min(1.0, WIDE / max(1, coded.codes.shape[1])) ** 2)
-        if task.effort.level == "quick" and coded.distinct >= HUGE:
-            return grouping
+        most = int(most * min(1.0, WIDE / max(1, coded.codes.shape[1])))
     begin = time.monotonic()
     enough = 0.0
     if task.stop_at is not None and grouping.proof is not None:

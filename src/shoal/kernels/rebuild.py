@@ -1,5 +1,7 @@
 """Rebuild a few groups at a time: the cheapest crowd first among all boxes of a pool, at noisy prices.
 
+In tables of many columns, where a pool has too many boxes, groups grow row by row instead.
+
 A pool is a handful of near groups. Its rows lie in the order of one axis, the sweep; every other axis
 has a tree over the codes in the pool. Cells are the closed combinations of nodes; in a cell any run of
 rows in sweep order is a box.
@@ -48,6 +50,7 @@ from shoal.kernels.state import (
     drop_piece,
     empty_state,
     join,
+    joined_cost,
     link,
     new_group,
     new_piece,
@@ -59,8 +62,11 @@ MOST_POOLED = 7
 """Groups in a pool, at most."""
 MOST_LOOKS = 1_000
 """Looks at rows for each row of a pool; one with more boxes, in a table of many columns, is left alone."""
-SMALLER, LARGER = 0.9, 0.05
+SMALLER, LARGER, LEAST = 0.9, 0.05, 2.0
 """What becomes of the largest pool, in groups: a part of it after too many boxes, else a bit more."""
+GROWN, TRIED_AGAIN = 4.0, 32
+"""Where even the least pool has too many boxes, groups are grown row by row in pools of up to so many;
+once in so many steps boxes are tried again."""
 BUCKETS = 256
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
@@ -258,6 +264,48 @@ def _take_runs(ruler, desk, trial, k, cells, sweep, low, high):
 
 
 @inner
+def _grow_groups(ruler, trial, pool, rows, k, random):
+    """Grow groups of k free records into `trial`: from a row on, always by the row that adds least."""
+    left = np.int64(0)
+    for t in range(rows):
+        left += pool[t, FREE]
+    at = np.int64(draw(random) * rows)
+    while left >= k:
+        g = new_group(trial.group, trial.stock)
+        members, size = np.int64(0), np.int64(0)
+        while size < k:
+            copies = min(pool[at, FREE], k - size)
+            pool[at, FREE] -= copies
+            left -= copies
+            size += copies
+            row = pool[at, 0]
+            link(trial.piece, trial.group, new_piece(trial.piece, trial.stock, trial.near, row, copies), g)
+            add_row(ruler.shape, trial.stock, trial.codes, row, members, trial.box, trial.bits, g)
+            members += 1
+            least, most = FAR, -1.0
+            near, far = at, at
+            for t in range(rows):
+                if pool[t, FREE] > 0:
+                    cost = joined_cost(
+                        ruler.shape,
+                        ruler.data,
+                        trial.stock,
+                        trial.codes,
+                        pool[t, 0],
+                        trial.box,
+                        trial.bits,
+                        g,
+                        least if size < k else FAR,
+                    )
+                    if cost < least:
+                        least, near = cost, t
+                    if cost > most:
+                        most, far = cost, t
+            at = near if size < k else far
+        trial.cost[g] = box_cost(ruler.shape, ruler.data, trial.box, g)
+
+
+@inner
 def _insert_rest(ruler, trial, pool, rows, limit):
     """Put what is free where it adds least; the loss of the trial then, or something above `limit`."""
     total = 0.0
@@ -400,7 +448,8 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
     total = 0.0
     largest = np.float64(chosen.size)
     for _ in range(tries):
-        wanted = 2 + np.int64(draw(random) * (largest - 1.0))
+        is_listed = largest > LEAST or draw(random) < 1.0 / TRIED_AGAIN
+        wanted = 2 + np.int64(draw(random) * (max(largest, GROWN) - 1.0))
         groups = choose_pool(ruler, state, random, k, wanted, chosen, score)
         if groups < 2:
             continue
@@ -416,14 +465,18 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
             worst = max(worst, cost[chosen[c]])
         sweep, used = _plant_all(ruler, state.codes, desk, rows, leaves, nodes, order)
         cap = worst * 1.05 + 0.02
-        cells = _find_cells(desk, k, rows, order, used, leaves, nodes, cap)
-        if cells < 0:  # too many boxes: smaller pools for a while
-            largest = max(2.0, largest * SMALLER)
-        if cells <= 0:
+        cells = np.int64(-1)
+        if is_listed:
+            cells = _find_cells(desk, k, rows, order, used, leaves, nodes, cap)
+            if cells < 0:  # too many boxes: smaller pools for a while
+                largest = max(LEAST, largest * SMALLER)
+            else:
+                largest = min(np.float64(chosen.size), largest + LARGER)
+            is_listed = cells > 0
+        if cells == 0:
             continue
-        largest = min(np.float64(chosen.size), largest + LARGER)
         trial.stock[QUOTA] = state.stock[QUOTA] - group[cost.size - 1, SIZE]
-        entries = cell[cells - 1, 0] + cell[cells - 1, 1]
+        entries = cell[cells - 1, 0] + cell[cells - 1, 1] if is_listed else np.int64(0)
         for t in range(rows):
             kept_price[t] = price[t]
             kept[t] = pool[t, FREE]
@@ -446,7 +499,10 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
                 cell[c, 1] = kept[MOST_ROWS + c]
             for e in range(entries):
                 entry[e] = kept[MOST_ROWS + MOST_CELLS + e]
-            _take_runs(ruler, desk, trial, k, cells, sweep, -top, cap)
+            if is_listed:
+                _take_runs(ruler, desk, trial, k, cells, sweep, -top, cap)
+            else:
+                _grow_groups(ruler, trial, pool, rows, k, random)
             new = _insert_rest(ruler, trial, pool, rows, limit)
             is_other = new < old - 1e-9 or new > old + 1e-9
             is_taken = is_other and new < limit and _adopt(state, trial, chosen, groups)
