@@ -51,7 +51,7 @@ from shoal.model.column import LINE, TREE
 from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.task import Effort, Task
 
-__all__ = ["improve", "prepare", "regions", "steps_of"]
+__all__ = ["improve", "prepare", "regions", "steps_of", "work_of"]
 
 REGION = 12_000
 """Pieces in a region: two for a table like Adult, so that two cores are busy."""
