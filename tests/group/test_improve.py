@@ -82,7 +82,7 @@ def test_no_steps_at_all_end_too():
     assert lost(table, coded, after) <= lost(table, coded, before)
 
 
-def test_heat_that_never_cools_gives_the_best_round_and_not_the_last():
+def test_a_search_that_ends_hot_gives_the_best_round_and_not_the_last():
     random = np.random.default_rng(5)
     table = Table({"number0": random.integers(0, 10_000, 300).tolist()}, {"number0": "number"})
     coded = coded_of(table, 3)
@@ -93,7 +93,7 @@ def test_heat_that_never_cools_gives_the_best_round_and_not_the_last():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shoal.group.improve.HEAT", 3000.0)
         patch.setattr("shoal.group.improve.ROUND", 2000.0)
-        after = improve(coded, before, Task(k=3, effort=Effort("thorough"), seed=1))
+        after = improve(coded, before, Task(k=3, effort=Effort(level=None, steps=300), seed=1))
     assert_sound(after, coded, 3, 0)
     assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
 
