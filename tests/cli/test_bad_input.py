@@ -44,7 +44,7 @@ def refuses(run, folder, *arguments, match):
         ("header.csv", "age,zip,sex,ill\n", "no rows"),
         ("ragged.csv", "age,zip,sex,ill\n1,2,f,x\n1,2,f,x,SECRET\n", "ragged.csv"),
         ("short.csv", "age,zip,sex,ill\n1,2,f,x\n1,SECRET\n", "short.csv"),
-        ("doubled.csv", "age,zip,sex,ill,age\n1,2,f,x,1\n1,2,f,x,1\n", "age"),
+        ("doubled.csv", "age,zip,sex,ill,age\n1,2,f,x,1\n1,2,f,x,1\n", "1 and 5"),
         ("broken.parquet", b"PAR1 no parquet SECRET", "broken.parquet"),
         ("table.docx", "SECRET", "table.docx"),
     ],

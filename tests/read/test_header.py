@@ -49,6 +49,11 @@ def test_a_table_without_names_is_refused_without_a_cell(tmp_path, text):
 def test_names_that_stand_again_among_the_rows_are_counted(tmp_path):
     said = refusal(tmp_path, "age,b\n34561,zq1\nage,b\n34562,zq2\nage,b\n")
     assert "again among the rows, 2 times" in said
+    assert "again among the rows, once" in refusal(tmp_path, "age,b\n34561,zq1\nage,b\n")
+
+
+def test_a_single_line_is_spoken_of_as_one(tmp_path):
+    assert "its first line looks like the lines below" in refusal(tmp_path, "34\n35\n36\n")
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,13 @@ def test_a_mark_of_the_encoding_is_no_part_of_the_first_value(write, encoding):
     assert read_hierarchy(write(text, encoding=encoding)).leaves == ("Ångström", "B")
 
 
+def test_the_line_by_which_excel_is_told_the_delimiter_is_no_value(write):
+    tree = read_hierarchy(write("sep=;\n1,2;low;*\n9;high;*\n", "size.csv"))
+    assert set(tree.leaves) == {"1,2", "9"}
+    bare = read_hierarchy(write("sep=,\n1;low,*\n9,*\n", "size.csv"))
+    assert set(bare.leaves) == {"1;low", "9"}
+
+
 def test_commas_inside_arx_ranges_do_not_part_cells(write):
     tree = read_hierarchy(write("1;[0, 5[;[0, 10[;*\n7;[5, 10[;[0, 10[;*\n12;[10, 15[;[10, 20[;*\n"))
     assert tree.leaves == ("1", "7", "12")

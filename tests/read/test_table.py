@@ -117,23 +117,70 @@ def test_a_blank_line_of_a_single_column_is_a_missing_cell(write):
 
 
 @pytest.mark.parametrize(
-    ("text", "short", "long"),
+    ("text", "found"),
     [
-        (f"a,b,c\n1,2,3\n{CANARY},5\n6,7,8\n", 1, 0),
-        (f"a,b,c\n1,2,3\n{CANARY},5,6,7\n1,2,3,4\n", 0, 2),
-        (f'a,b,c\n"1,1",2,3\n\n{CANARY},5,6,7\n1\n', 1, 1),
-        (f'a,b\n"x,y",1\n{CANARY}\n', 1, 0),
+        (f"a,b,c\n1,2,3\n{CANARY},5\n6,7,8\n", "1 line has fewer cells, the first on line 3."),
+        (f"a,b,c\n1,2,3\n{CANARY},5,6,7\n1,2,3,4\n", "2 lines have more cells, the first on line 3."),
+        (
+            f'\n\na,b,c\n"1\n1",2,3\n\n{CANARY},"5\n5",6,7\n1\n',
+            "1 line has fewer cells and 1 line has more cells, the first on line 7.",
+        ),
+        (f'sep=,\na,b\n"x,y",1\n{CANARY}\n', "1 line has fewer cells, the first on line 4."),
     ],
 )
-def test_ragged_lines_are_counted(write, text, short, long):
+def test_ragged_lines_are_counted_and_the_first_is_told(write, text, found):
+    assert f" columns, but {found} Mend" in refusal(write(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f'a,b\n1,"{CANARY}\n2,y\n', 2),
+        (f'a,b,c\n1,"{CANARY},3\n4,5,6\n7,8,9\n', 2),
+        (f'a,b\n3,4\n1,"{CANARY}"z\n2,y\n', 3),
+        (f'\na,b\n1,"{CANARY}" \n2,y\n', 3),
+        (f'a,b,c\n1,"{CANARY} "Red, y" Doe",3\n4,5,6\n', 2),
+        (f'a,b,c\n"1\n2",3,4\n{CANARY}2",3,4\n', 4),
+        (f'a,b,c\n1,2,"{CANARY}\n', 2),
+        (f'"{CANARY},b,c\n1,2,3\n4,5,6\n', 1),
+    ],
+)
+def test_broken_quotes_are_told_by_their_line_and_without_the_cell(write, text, line):
     message = refusal(write(text))
-    assert f"{short} lines have fewer cells" in message
-    assert f"{long} have more" in message
+    assert f"quotes in the row that begins on line {line} that" in message
+    assert "ragged" not in message
 
 
-@pytest.mark.parametrize("text", [f'a,b\n1,"{CANARY}\n2,y\n', f'a,b\n1,"{CANARY}"z\n2,y\n'])
-def test_broken_quotes_are_refused_without_the_cell(write, text):
-    assert "quotes" in refusal(write(text))
+def test_quotes_that_would_be_dropped_from_a_quoted_cell_are_refused(write):
+    for cell in ('"Jo "Red" Doe"', '"x"y"z"', '"x" "y"'):
+        assert "quotes in the row that begins on line 3" in refusal(write(f"a,b\n1,2\n3,{cell}\n"))
+    frame = read_table(write('a,b\n1,Jo "Red" Doe\n2,"Jo ""Red"" Doe"\n3,"""x"" y"\n')).frame
+    assert frame["b"].to_list() == ['Jo "Red" Doe', 'Jo "Red" Doe', '"x" y']
+
+
+def test_a_blank_before_a_quote_is_pointed_out_where_it_cuts_a_cell(write):
+    message = refusal(write(f'a,b,c\n1,2,3\n4, "{CANARY}, y",6\n'))
+    assert "1 line has more cells, the first on line 3" in message
+    assert "Line 3 has a quote inside a cell" in message
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;", "\nsep=;"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_line_by_which_excel_is_told_the_delimiter_is_no_row(write, first, end):
+    text = end.join([first, "a;b,c", "1;2,3,4", "3;4", ""])
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        table = read_table(write(text.encode(encoding)), decimal=".")
+        assert table.frame.columns == ["a", "b,c"]
+        assert table.frame.rows() == [("1", "2,3,4"), ("3", "4")]
+        assert "delimiter ';', as its first line says" in table.said
+    assert read_table(write(text), delimiter="|").frame.columns == ["a;b,c"]
+
+
+def test_a_separator_line_names_any_sign_but_is_no_table(write):
+    assert read_table(write("sep=^\na^b\n1^2\n")).frame.rows() == [("1", "2")]
+    assert read_table(write("sep=\t\na\tb\n1\t2\n")).delimiter == "\t"
+    assert "is empty" in refusal(write("sep=;\n\n"))
+    assert read_table(write("sep=,b\n1,2\n")).frame.columns == ["sep=", "b"]
 
 
 def test_a_line_break_in_a_quoted_cell_is_part_of_it(write):
@@ -146,12 +193,19 @@ def test_what_is_not_a_table_is_refused(write, tmp_path):
     assert "is empty" in refusal(write(""))
     assert "is empty" in refusal(write("\n \n"))
     assert "no rows" in refusal(write("a,b\n"))
-    assert "doubled columns: 'a'" in refusal(write(f"a,b,a\n1,2,{CANARY}\n"))
-    assert "doubled columns: 'a'" in refusal(write("a, a\n1,2\n"))
+    assert "one name to several columns: 1 and 3, counted" in refusal(write(f"a,b,a\n1,2,{CANARY}\n"))
+    assert "one name to several columns: 1 and 2, counted" in refusal(write("a, a\n1,2\n"))
     assert "1 of 3 columns without a name" in refusal(write("a,,b\n1,2,3\n"))
     assert "of no kind" in refusal(write("a,b\n1,2\n", "table.doc"))
     for name in ("t.parquet", "t.arrow", "t.feather"):
         assert "cannot be read" in refusal(write(f"{CANARY},2\n" * 9, name))
+
+
+def test_doubled_names_are_told_by_number_since_they_may_be_cells(write):
+    message = refusal(write(f"{CANARY},1,{CANARY},0,1,0,0\nx,0,y,1,1,0,0\n"))
+    assert "several columns: 1 and 3; 2 and 5; 4 and 6 and 7, counted from the left" in message
+    flags = refusal(write(",".join([CANARY] * 500) + "\n" + ",".join("x" * 500) + "\n"))
+    assert "several columns: 1 and 2 and 3 and 4 and more, counted" in flags
 
 
 def test_a_file_one_may_not_open_is_refused(write, monkeypatch):
@@ -256,7 +310,7 @@ def test_a_sheet_keeps_its_types(tmp_path):
     sheet(tmp_path / "t.xlsx", [("zip", "age")])
     assert "no rows" in refusal(tmp_path / "t.xlsx")
     sheet(tmp_path / "t.xlsx", [("zip", "zip"), (CANARY, "x")])
-    assert "doubled columns: 'zip'" in refusal(tmp_path / "t.xlsx")
+    assert "one name to several columns: 1 and 2" in refusal(tmp_path / "t.xlsx")
     sheet(tmp_path / "t.xlsx", [("zip", ""), (CANARY, "x")])
     assert "1 of 2 columns without a name" in refusal(tmp_path / "t.xlsx")
     sheet(tmp_path / "t.xlsx", [(" zip ", 7), (CANARY, "x")])
@@ -318,6 +372,7 @@ def test_lines_of_another_length_never_pass(widths, quoted, end):
             return
         with pytest.raises(DataError) as caught:
             read_table(path, delimiter=",")
-    if {*widths} - {0, 3}:
-        assert f"{sum(0 < width < 3 for width in widths)} lines have fewer" in str(caught.value)
-        assert f"{sum(width > 3 for width in widths)} have more" in str(caught.value)
+    short, long = sum(0 < width < 3 for width in widths), sum(width > 3 for width in widths)
+    for count, than in ((short, "fewer"), (long, "more")):
+        said = f"1 line has {than}" if count == 1 else f"{count} lines have {than}"
+        assert (said in str(caught.value)) == (count > 0)

@@ -24,15 +24,17 @@ def check_header(frame: pl.DataFrame, path: Path) -> None:
     """Refuse a table whose first line looks like a row, or stands again among the rows."""
     repeated = _times_repeated(frame)
     if repeated:
-        raise DataError(
-            f"{path} has its line of column names again among the rows, {repeated} times. Take it out."
-        )
+        times = "once" if repeated == 1 else f"{repeated:,} times"
+        raise DataError(f"{path} has its line of column names again among the rows, {times}. Take it out.")
     numbered = _are_numbered(frame.columns)
     alike = sum(_is_like_its_cells(frame[name], numbered=numbered) for name in frame.columns)
     if 2 * alike > frame.width:
+        like = f"{alike} of the {frame.width} cells of its first line look like the cells below them"
+        if frame.width == 1:
+            like = "its first line looks like the lines below"
         raise DataError(
-            f"{path} seems to have no line of column names: {alike} of the {frame.width} cells of its "
-            "first line look like the cells below them. Put a line of names first, or rename those columns."
+            f"{path} seems to have no line of column names: {like}. Put a line of names first, or rename "
+            "those columns."
         )
 
 

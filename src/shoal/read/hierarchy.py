@@ -17,7 +17,7 @@ import yaml
 from shoal.errors import PlanError, ShoalError, choices
 from shoal.model.hierarchy import ROOT, Builder, Hierarchy, bins, calendar, flat, prefixes
 from shoal.read.nodes import compose, scalar
-from shoal.read.text import decode
+from shoal.read.text import decode, take_separator
 
 __all__ = ["is_builder", "parse_builder", "read_hierarchies", "read_hierarchy", "tree_of_node"]
 
@@ -39,8 +39,8 @@ def read_hierarchy(path: str | Path, *, column: str = "") -> Hierarchy:
     if suffix not in TABLES:
         raise PlanError(f"{where}: {path} is of no kind that can be read. {choices((*TABLES, *TREES))}")
     try:
-        raw, _ = decode(path, None)
-        lines = list(_lines(raw.decode()))
+        raw, delimiter = take_separator(decode(path, None)[0])
+        lines = list(_lines(raw.decode(), delimiter))
     except UnicodeError:
         raise PlanError(f"{where}: {path} is not written in UTF-8. Write it again in UTF-8.") from None
     except csv.Error:
@@ -112,10 +112,10 @@ BUILDERS = {
 }
 
 
-def _lines(text: str) -> Iterator[list[str]]:
+def _lines(text: str, delimiter: str | None) -> Iterator[list[str]]:
     """The paths of a table, its header left out."""
     first = text.split("\n", 1)[0]
-    delimiter = next((sign for sign in (";", "\t", "|", ",") if sign in first), ";")
+    delimiter = delimiter or next((sign for sign in (";", "\t", "|", ",") if sign in first), ";")
     cells = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     for at, line in enumerate(cells):
         if at == 0 and all(HEADER.fullmatch(cell.strip()) for cell in line if cell.strip()):

@@ -6,18 +6,18 @@ import codecs
 import csv
 import gzip
 import io
-import itertools
+import re
 import zlib
-from collections import Counter
-from collections.abc import Iterator
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from shoal.errors import DataError, PlanError
 
-__all__ = ["TextTable", "check_names", "decode", "guess_delimiter", "read_csv"]
+__all__ = ["TextTable", "check_names", "decode", "guess_delimiter", "read_csv", "take_separator"]
 
 DELIMITERS = (",", ";", "\t", "|")
 WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -31,6 +31,10 @@ BOMS = (
 COMMA_NUMBER = r"^\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?\s*$"
 POINT_NUMBER = r"^\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$"
+SEPARATOR = re.compile(rb'("?)sep=([^"\r\n])\1[ \t]*(\r\n|\n)', re.IGNORECASE)
+"""The line by which Excel is told the delimiter of the lines below."""
+MOST_LISTED = 4
+MORE = " and more"
 MOST_MARKS = 2
 """Texts without a digit that a number column may hold besides numbers: marks for missing cells."""
 
@@ -46,6 +50,21 @@ class TextTable:
     decimal: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of a text table from its header on, how they are cut, and how many stood above."""
+
+    raw: bytes
+    delimiter: str
+    path: Path
+    above: int
+
+    def reader(self) -> Any:
+        """The lines as lists of cells, with `line_num`."""
+        text = io.TextIOWrapper(io.BytesIO(self.raw), encoding="utf-8", newline="")
+        return csv.reader(text, delimiter=self.delimiter)
+
+
 def read_csv(
     path: Path, *, delimiter: str | None = None, encoding: str | None = None, decimal: str | None = None
 ) -> TextTable:
@@ -53,24 +72,30 @@ def read_csv(
     if decimal not in {None, ".", ","}:
         raise PlanError(f"There is no decimal sign {decimal!r}. Choose one of: '.', ','.")
     said = []
-    raw, found = decode(path, encoding)
+    whole, found = decode(path, encoding)
+    raw, named = take_separator(whole)
+    above = whole.count(b"\n") - raw.count(b"\n")
+    del whole
+    if not raw:
+        raise DataError(f"{path} is empty. Give a file with a header and rows.")
     if encoding is None:
         said.append(f"encoding {found}")
     if delimiter is None:
-        delimiter = guess_delimiter(raw, prefer="\t" if ".ts" in path.name.lower() else ",")
-        said.append(f"delimiter {'tab' if delimiter == chr(9) else repr(delimiter)}")
+        delimiter = named or guess_delimiter(raw, prefer="\t" if ".ts" in path.name.lower() else ",")
+        said.append(f"delimiter {_shown(delimiter)}" + (", as its first line says" if named else ""))
     else:
         delimiter = WORDS.get(delimiter.strip().lower(), delimiter)
         if len(delimiter.encode()) != 1 or delimiter in '"\n\r\0':
             raise PlanError(f"The delimiter {delimiter!r} is not one plain character, such as ';' or tab.")
-    header = _header(raw, delimiter, path)
+    lines = _Lines(raw, delimiter, path, above)
+    header = _header(lines)
     names = check_names(header, path)
     if names != header:
         said.append("blanks around column names removed")
-    frame = _parse(raw, delimiter, names, path)
+    frame = _parse(lines, names)
     if decimal == "." or b"," not in raw or (decimal is None and delimiter == ","):
         return TextTable(frame, tuple(said), delimiter, found, decimal or ".")
-    del raw
+    del raw, lines
     frame, decimal_said, found_decimal = _decimals(frame, decimal)
     return TextTable(frame, (*said, *decimal_said), delimiter, found, found_decimal)
 
@@ -107,7 +132,16 @@ def decode(path: Path, encoding: str | None) -> tuple[bytes, str]:
         )
     if b"\r" in raw and b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")
-    return raw.lstrip(b"\r\n"), found
+    return raw, found
+
+
+def take_separator(raw: bytes) -> tuple[bytes, str | None]:
+    """What stands below blank lines and the line `sep=;` that Excel writes, and the sign it names."""
+    raw = raw.lstrip(b"\r\n")
+    match = SEPARATOR.match(raw)
+    if match is None:
+        return raw, None
+    return raw[match.end() :].lstrip(b"\r\n"), match[2].decode()
 
 
 def guess_delimiter(raw: bytes, *, prefer: str = ",") -> str:
@@ -130,59 +164,104 @@ def guess_delimiter(raw: bytes, *, prefer: str = ",") -> str:
     return best
 
 
-def _records(raw: bytes, delimiter: str) -> Iterator[list[str]]:
-    text = io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", newline="")
-    return csv.reader(text, delimiter=delimiter)
+def _shown(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else repr(delimiter)
 
 
-def _header(raw: bytes, delimiter: str, path: Path) -> list[str]:
+def _header(lines: _Lines) -> list[str]:
+    if _row(lines.delimiter).match(lines.raw) is None:
+        raise _bad_quotes(lines, 1)
     try:
-        return next(_records(raw, delimiter))
+        header: list[str] = next(lines.reader())
     except UnicodeError:
-        raise _not_utf8(path) from None
-    except (csv.Error, StopIteration):
-        raise _bad_quotes(path) from None
+        raise _not_utf8(lines.path) from None
+    except csv.Error:
+        raise _bad_quotes(lines, 1) from None
+    return header
 
 
 def check_names(header: list[str], path: Path) -> list[str]:
-    """The names of a header without outer blanks; refused where two are alike or one is empty."""
+    """The names of a header without outer blanks; refused where two are alike or one is empty.
+
+    Where the file has no header these are cells, so columns are told by their numbers.
+    """
     names = [name.strip() for name in header]
-    doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
-    if doubled:
-        listed = ", ".join(repr(name) for name in doubled)
-        raise DataError(f"{path} has doubled columns: {listed}. Rename them.")
-    nameless = names.count("")
+    places = defaultdict(list)
+    for at, name in enumerate(names, 1):
+        places[name].append(str(at))
+    nameless = places.pop("", [])
+    alike = [at for at in places.values() if len(at) > 1]
+    if alike:
+        listed = "; ".join(_short(at, " and ") for at in alike[:MOST_LISTED])
+        raise DataError(
+            f"{path} gives one name to several columns: {listed}{MORE * (len(alike) > MOST_LISTED)}, "
+            "counted from the left. Rename them; if the first line is a row, put a line of names first."
+        )
     if nameless:
         raise DataError(
-            f"{path} has {nameless} of {len(names)} columns without a name. Name every column, or take "
-            "it out; row numbers written by other programs often stand in such a column."
+            f"{path} has {len(nameless)} of {len(names)} columns without a name. Name every column, or "
+            "take it out; row numbers written by other programs often stand in such a column."
         )
     return names
 
 
-def _parse(raw: bytes, delimiter: str, names: list[str], path: Path) -> pl.DataFrame:
+def _short(words: list[str], between: str) -> str:
+    return between.join(words[:MOST_LISTED]) + MORE * (len(words) > MOST_LISTED)
+
+
+def _parse(lines: _Lines, names: list[str]) -> pl.DataFrame:
+    raw = lines.raw
     if len(names) > 1 and raw.endswith((b"\n\n", b"\n\r\n")):  # one column: blank means missing
         raw = raw.rstrip(b"\r\n")
     try:
         frame = pl.read_csv(
             raw,
             has_header=True,
-            separator=delimiter,
+            separator=lines.delimiter,
             infer_schema=False,
             new_columns=names,
             raise_if_empty=False,
         )
     except (Exception, pl.exceptions.PanicException):
-        raise _what_is_wrong(raw, delimiter, len(names), path) from None
+        raise _what_is_wrong(lines, len(names)) from None
     if frame.width != len(names):
-        raise _what_is_wrong(raw, delimiter, len(names), path)
-    if len(names) == 1 or _is_full(raw, frame, delimiter):
+        raise _what_is_wrong(lines, len(names))
+    _check_inner_quotes(lines)
+    if len(names) == 1 or _is_full(raw, frame, lines.delimiter):
         return frame
-    blank, short, long = _uneven(raw, delimiter, len(names), path)
+    blank, short, long = _uneven(lines, len(names))
     if short or long or not blank:
-        raise _what_is_wrong(raw, delimiter, len(names), path)
+        raise _what_is_wrong(lines, len(names))
     places = pl.Series(blank, dtype=pl.UInt32)
     return frame.filter(~pl.int_range(frame.height, dtype=pl.UInt32, eager=True).is_in(places.implode()))
+
+
+def _row(delimiter: str, *, quotes_inside: bool = True) -> re.Pattern[bytes]:
+    """One row with its line end, its quotes as they should be; a cell without them may hold some."""
+    sign = re.escape(delimiter.encode())
+    bare = rb'(?:[^"%b\r\n][^%b\r\n]*+)?+' if quotes_inside else rb'[^"%b\r\n]*+'
+    cell = rb'(?:"(?:[^"]++|"")*+"|%b)' % bare.replace(b"%b", sign)
+    return re.compile(rb"%b(?:%b%b)*+(?:\r\n|\n|\r|\Z)" % (cell, sign, cell))
+
+
+def _first_odd_row(lines: _Lines, row: re.Pattern[bytes]) -> int:
+    """The line where the first row begins that is not such a row; 0 if there is none."""
+    at = 0
+    while at < len(lines.raw):
+        match = row.match(lines.raw, at)
+        if match is None:
+            return 1 + lines.raw.count(b"\n", 0, at)
+        at = match.end()
+    return 0
+
+
+def _check_inner_quotes(lines: _Lines) -> None:
+    """Refuse single quotes inside a quoted cell: the parser drops them without a word."""
+    sign = re.escape(lines.delimiter.encode())
+    if re.search(rb'"(?<=[^%b\r\n"]")[^%b\r\n"]' % (sign, sign), lines.raw):
+        line = _first_odd_row(lines, _row(lines.delimiter))
+        if line:
+            raise _bad_quotes(lines, line)
 
 
 def _is_full(raw: bytes, frame: pl.DataFrame, delimiter: str) -> bool:
@@ -198,40 +277,60 @@ def _is_full(raw: bytes, frame: pl.DataFrame, delimiter: str) -> bool:
     return bool(found == (frame.width - 1) * (frame.height + 1))
 
 
-def _uneven(raw: bytes, delimiter: str, width: int, path: Path) -> tuple[list[int], int, int]:
-    """The places of blank lines among the rows, and the numbers of short and of long lines."""
+def _uneven(lines: _Lines, width: int) -> tuple[list[int], list[int], list[int]]:
+    """The places of blank lines among the rows, and the lines where short and long rows begin."""
     blank: list[int] = []
-    short = long = 0
+    short: list[int] = []
+    long: list[int] = []
+    reader = lines.reader()
     try:
-        for at, cells in enumerate(itertools.islice(_records(raw, delimiter), 1, None)):
+        next(reader)
+        line = reader.line_num + 1
+        for at, cells in enumerate(reader):
             if not cells:
                 blank.append(at)
             elif len(cells) < width:
-                short += 1
+                short.append(line)
             elif len(cells) > width:
-                long += 1
+                long.append(line)
+            line = reader.line_num + 1
     except UnicodeError:
-        raise _not_utf8(path) from None
+        raise _not_utf8(lines.path) from None
     except csv.Error:
-        raise _bad_quotes(path) from None
+        raise _bad_quotes(lines, _first_odd_row(lines, _row(lines.delimiter))) from None
     return blank, short, long
 
 
-def _what_is_wrong(raw: bytes, delimiter: str, width: int, path: Path) -> DataError:
-    _, short, long = _uneven(raw, delimiter, width, path)
+def _what_is_wrong(lines: _Lines, width: int) -> DataError:
+    _, short, long = _uneven(lines, width)
+    line = _first_odd_row(lines, _row(lines.delimiter))
+    if line:
+        return _bad_quotes(lines, line)
+    line = _first_odd_row(lines, _row(lines.delimiter, quotes_inside=False))
     if not short and not long:
-        return _bad_quotes(path)
+        return _bad_quotes(lines, line)
+    found = " and ".join(
+        f"{_many(len(places), 'line')} {'has' if len(places) == 1 else 'have'} {than} cells"
+        for places, than in ((short, "fewer"), (long, "more"))
+        if places
+    )
+    quotes = f" Line {lines.above + line} has a quote inside a cell: does a blank stand before it?"
     return DataError(
-        f"{path} is ragged: its header names {width} columns, but {short} lines have fewer cells and "
-        f"{long} have more. Mend those lines, or name the right delimiter (it was read with "
-        f"{'tab' if delimiter == chr(9) else repr(delimiter)})."
+        f"{lines.path} is ragged: its header names {_many(width, 'column')}, but {found}, the first on "
+        f"line {lines.above + min(short + long)}. Mend this, or name the right delimiter (it was read with "
+        f"{_shown(lines.delimiter)}).{quotes * (line > 0)}"
     )
 
 
-def _bad_quotes(path: Path) -> DataError:
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _bad_quotes(lines: _Lines, line: int) -> DataError:
+    where = f" in the row that begins on line {lines.above + line}" if line else ""
     return DataError(
-        f"{path} has quotes that are not closed or stand inside a cell. Write quotes inside a quoted "
-        "cell twice, and close every quoted cell."
+        f"{lines.path} has quotes{where} that are not closed or stand inside a cell. Write quotes inside a "
+        "quoted cell twice, and close every quoted cell."
     )
 
 
