@@ -114,12 +114,63 @@ def test_dates_are_days_whatever_they_came_as():
     for cells, kind in (
         (["2020-03-01", "2020-02-28", ""], "date"),
         (["01.03.2020", "28.02.2020", None], "date(%d.%m.%Y)"),
-        (["03/01/20", "02/28/20", None], "date(%m/%d/%y)"),
+        (["03/01/20", "02/28/20", None], "date(%m/%d/%y, from 1930)"),
     ):
         column, codes = only(cells, kinds={"x": kind})
         assert codes == as_dates[1]
         assert column.numbers[0].tolist() == as_dates[0].numbers[0].tolist() == [18320.0, 18322.0]
         assert column.denominator == 2.0
+
+
+def days_of(cells, kind) -> list[date]:
+    column, _ = only(cells, kinds={"x": kind})
+    return [date(1970, 1, 1) + timedelta(days=int(day)) for day in column.numbers[0]]
+
+
+def test_two_digits_stand_for_the_hundred_years_that_were_named():
+    cells = ["01.03.45", "01.03.29", "01.03.30", "29.02.00", "01.03.99", None]
+    expected = [date(1930, 3, 1), date(1945, 3, 1), date(1999, 3, 1), date(2000, 2, 29), date(2029, 3, 1)]
+    assert days_of(cells, "date(%d.%m.%y, from 1930)") == expected
+    assert [day.year for day in days_of(["450301", "000301"], "date(%y%m%d from 1880)")] == [1900, 1945]
+    moments, _ = only(["03/01/45 10:30"] * 2, kinds={"x": "date(%D %H:%M, from 1900)"})
+    moment = datetime(1970, 1, 1) + timedelta(microseconds=moments.numbers[0][0])
+    assert moment == datetime(1945, 3, 1, 10, 30)
+
+
+def test_a_day_that_the_named_century_lacks_does_not_read():
+    with pytest.raises(DataError, match="1 of 2 values do not read") as caught:
+        only(["29.02.00", "01.03.00"], kinds={"x": "date(%d.%m.%y, from 1850)"})
+    said_by(caught.value, "29.02.00", "1900")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["03.02.45", "04.03.1987", "05.06.0045"], "date(%d.%m.%Y)"),
+        (["45-02-03", "1987-03-04", "0045-06-05"], "date"),
+    ],
+)
+def test_a_short_year_is_no_year_of_antiquity(cells, kind):
+    with pytest.raises(DataError, match="1 of 3 values have years of fewer than four digits") as caught:
+        only(cells, kinds={"x": kind})
+    said_by(caught.value, "03.02.45", "45-02-03")
+
+
+def test_a_time_of_day_is_kept_however_it_is_written():
+    for cells, form in (
+        (["01.03.2020 05:30 PM", "01.03.2020 05:31 AM"], "%d.%m.%Y %I:%M %p"),
+        (["01.03.2020 17:30", "01.03.2020 05:31"], "%d.%m.%Y %R"),
+    ):
+        column, _ = only(cells, kinds={"x": f"date({form})"})
+        assert (column.form, column.numbers[0].size) == ("datetime", 2)
+
+
+def test_dates_that_no_calendar_prints_are_refused():
+    for days in (4_000_000, -800_000):
+        series = pl.Series([days, 0], dtype=pl.Int32).cast(pl.Date)
+        for cells in (series, series.cast(pl.Datetime("us"))):
+            with pytest.raises(DataError, match="1 of 2 dates outside the years 1 to 9999"):
+                only(cells)
 
 
 def test_moments_are_microseconds_whatever_they_came_as():

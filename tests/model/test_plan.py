@@ -77,3 +77,21 @@ def test_lookup_tables_have_names_of_their_own(names):
         Plan(k=2, quasi=names, cells="id")
     assert Plan(k=2, quasi=names).quasi == names
     assert Plan(k=2, quasi=("a b", "c"), cells="id").cells == "id"
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%y", "%D", "%x", "%-d %b %-y"])
+def test_years_of_two_digits_are_not_given_a_century_by_us(form):
+    with pytest.raises(PlanError, match=r"two digits of a year.*from 1930"):
+        Plan(k=2, quasi=("born",), kinds={"born": f"date({form})"})
+    kind = Plan(k=2, quasi=("born",), kinds={"born": f"date({form}, from 1930)"}).kind("born")
+    assert kind is not None
+    assert (kind.date_form, kind.first_year) == (form, 1930)
+
+
+def test_years_of_four_digits_need_no_century():
+    for form in ("%d.%m.%Y", "%C%y-%m-%d", "%Y%%y"):
+        kind = Plan(k=2, quasi=("born",), kinds={"born": f"date({form})"}).kind("born")
+        assert kind is not None
+        assert (kind.date_form, kind.first_year) == (form, None)
+    with pytest.raises(PlanError, match="'from 1930' is for years of two digits"):
+        Plan(k=2, quasi=("born",), kinds={"born": "date(%d.%m.%Y, from 1930)"})

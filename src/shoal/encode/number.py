@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -110,6 +111,8 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
 def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     if series.dtype == pl.String:
         series = _parse_dates(series, kind)
+    if isinstance(series.dtype, pl.Date | pl.Datetime):
+        _check_years(series)
     if series.dtype == pl.Date:
         return series.cast(pl.Int32).cast(pl.Float64), "date"
     if isinstance(series.dtype, pl.Datetime):
@@ -123,10 +126,12 @@ def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
 
 def _parse_dates(series: pl.Series, kind: Kind) -> pl.Series:
     text = series.str.strip_chars()
-    if kind.inside:
-        moments = "%H" in kind.inside or "%T" in kind.inside
+    if kind.date_form:
+        moments = re.search(r"%[-_0]?[HITRXrcs+]", kind.date_form) is not None
         target = pl.Datetime("us") if moments else pl.Date
-        parsed = text.str.strptime(target, kind.inside, strict=False)
+        parsed = text.str.strptime(target, kind.date_form, strict=False)
+        if kind.first_year is not None:
+            parsed = _in_hundred_years(parsed, kind.first_year)
     else:
         longest = text.str.len_chars().max()
         whole_days = not isinstance(longest, int) or longest <= 10
@@ -145,4 +150,36 @@ def _parse_dates(series: pl.Series, kind: Kind) -> pl.Series:
             f"Column {series.name!r} is read as a date, but {bad} of {len(series)} values do not read "
             f"as {kind.inside or 'YYYY-MM-DD'}. Give the format, as in date(%d.%m.%Y), or clean them."
         )
+    short = _short_years(text, parsed)
+    if short:
+        raise DataError(
+            f"Column {series.name!r} is read as a date, but {short} of {len(series)} values have years of "
+            "fewer than four digits. Complete them; where all have two, say which hundred years they "
+            "stand for, as in date(%d.%m.%y, from 1930)."
+        )
     return parsed
+
+
+def _short_years(text: pl.Series, parsed: pl.Series) -> int:
+    """How many years the parser took as they stood, such as 45: as a year it would be nobody's."""
+    frame = pl.DataFrame({"text": text, "year": parsed.dt.year()}).filter(pl.col("year") < 1000)
+    written = pl.col("text").str.contains(pl.col("year").cast(pl.String).str.zfill(4), literal=True)
+    return frame.filter(~written).height
+
+
+def _in_hundred_years(parsed: pl.Series, first: int) -> pl.Series:
+    """Dates moved by centuries into the hundred years from `first`; null where there is no such day."""
+    years = first + (parsed.dt.year() - first) % 100
+    is_leap = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
+    lost = (parsed.dt.month() == 2) & (parsed.dt.day() == 29) & ~is_leap
+    return parsed.set(lost, None).dt.replace(year=years)
+
+
+def _check_years(series: pl.Series) -> None:
+    """Refuse dates that no calendar of ours can print."""
+    outside = int((~series.dt.year().is_between(1, 9999)).sum())
+    if outside:
+        raise DataError(
+            f"Column {series.name!r} has {outside} of {len(series)} dates outside the years 1 to 9999. "
+            "Clean those rows first."
+        )

@@ -26,6 +26,7 @@ LOSSES = ("leaves", "levels", "sets")
 DISTANCES = ("span", "euclidean", "great-circle", "matrix")
 SIZE, RADIUS = "group_size", "group_radius"
 """What the style `centres` publishes of a group besides its centre and its values."""
+FIRST_YEAR = re.compile(r",?\s*\bfrom\s+(\d{4})$")
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 
 T = TypeVar("T")
@@ -33,7 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A column's kind with what stands in its brackets: `date(%d.%m.%Y)`, `place(lat, lon)`."""
+    """A column's kind with what stands in its brackets: `date(%d.%m.%Y)`, `place(lat, lon)`.
+
+    Two digits do not say the century, and a wrong one moves a birth by a hundred years: `from 1930`
+    behind the form says that they stand for 1930 to 2029.
+    """
 
     name: str
     inside: str = ""
@@ -49,7 +54,33 @@ class Kind:
             raise PlanError(f"Column {column!r}: a place names its two number columns: place(lat, lon).")
         if kind.inside and kind.name not in {"place", "date"}:
             raise PlanError(f"Column {column!r}: the kind {kind.name!r} takes no brackets.")
+        if kind.name == "date":
+            kind._check_years(column)
         return kind
+
+    def _check_years(self, column: str) -> None:
+        signs = set(re.findall(r"%[-_0]?(.)", self.date_form))
+        is_short = not signs.isdisjoint("yDx") and "C" not in signs
+        if is_short and self.first_year is None:
+            raise PlanError(
+                f"Column {column!r}: two digits of a year do not say its century. Write years with four "
+                f"digits, or say where their hundred years begin: date({self.inside}, from 1930)."
+            )
+        if self.first_year is not None and not is_short:
+            raise PlanError(
+                f"Column {column!r}: 'from {self.first_year}' is for years of two digits. Leave it out."
+            )
+
+    @property
+    def date_form(self) -> str:
+        """How a date is written; empty for YYYY-MM-DD."""
+        return FIRST_YEAR.sub("", self.inside)
+
+    @property
+    def first_year(self) -> int | None:
+        """The first of the hundred years that two digits stand for; None where years have four."""
+        match = FIRST_YEAR.search(self.inside)
+        return int(match[1]) if match is not None else None
 
     @property
     def parts(self) -> tuple[str, ...]:
