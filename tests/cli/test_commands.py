@@ -54,6 +54,16 @@ def test_one_line_makes_a_release_that_verifies(run, folder):
     assert again.code == 0, again.said
 
 
+def test_cells_like_formulas_are_counted_and_not_shown(run, folder):
+    table = (folder / "in.csv").read_text().replace("gout", "=SECRET()")
+    (folder / "in.csv").write_text(table)
+    ran = run(*BASE)
+    assert "Cells that begin like formulas (=, +, -, @), by column: ill 3." in ran.out
+    assert "SECRET" not in ran.said
+    assert json.loads(run(*BASE, "--json").out)["files"]["formulas"] == {"ill": 3}
+    assert "formulas" not in run(*BASE[:-1], "out.parquet").said
+
+
 def test_json_is_json_and_nothing_else(run):
     ran = run(*BASE, "--json")
     facts = json.loads(ran.out)

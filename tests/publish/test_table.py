@@ -270,3 +270,24 @@ def test_every_ending_is_named_in_the_error():
     with pytest.raises(shoal.PlanError) as caught:
         publishing.check_target("out.docx")
     assert all(suffix in str(caught.value) for suffix in publishing.WRITERS)
+
+
+FORMULAS = ["=1+2", "+49 30 12", "-2+3", "@me", "\t=1", "- none", "＝A1"]  # noqa: RUF001
+PLAIN = ["-5", "+1.5", "-1.234,5", "-1e-3", "+5 %", "-", "--", "=", "x=1", "", "a-b", None]
+
+
+def test_cells_that_look_like_formulas_are_counted_and_left_as_they_are(tmp_path):
+    cells = FORMULAS + PLAIN
+    frame = pl.DataFrame({"age": [1] * len(cells), "ill": cells, "note": ["x"] * len(cells)})
+    made = shoal.anonymize(frame, k=3, quasi=["age"], sensitive=["ill"], keep=["note"], method="k-member")
+    files = made.write(tmp_path / "out.csv")
+    assert dict(files.formulas) == {"ill": len(FORMULAS)}
+    written = pl.read_csv(files.table, infer_schema=False)["ill"].to_list()
+    assert sorted(cell or "" for cell in written) == sorted(cell or "" for cell in cells)
+    assert made.write(tmp_path / "typed.parquet").formulas == {}
+
+
+def test_formulas_in_a_lookup_table_are_counted_too(tmp_path):
+    frame = pl.DataFrame({"job": ["=a", "b", "c"] * 2})
+    made = shoal.anonymize(frame, k=6, quasi=["job"], cells="id", method="k-member")
+    assert dict(made.write(tmp_path / "out.csv").formulas) == {"job": 1}

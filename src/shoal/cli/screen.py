@@ -82,7 +82,7 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
         console.print()
         _losses(console, about.columns)
     guessed = f"Guessed of the file: {', '.join(said)}." if said else ""
-    notes = [*([guessed] if guessed else ()), *_notes(release)]
+    notes = [*([guessed] if guessed else ()), *_notes(release), *_formulas(files)]
     if notes:
         console.print()
         _list(console, notes)
@@ -142,6 +142,15 @@ def _notes(release: shoal.Release) -> Iterable[str]:
                 f"In some class everybody has one value of {column.name}, so it is no secret there. "
                 f'--rule "{column.name}: 2-diverse" prevents that.'
             )
+
+
+def _formulas(files: shoal.Files) -> Iterable[str]:
+    if files.formulas:
+        counts = ", ".join(f"{name} {count:,}" for name, count in files.formulas.items())
+        yield (
+            f"Cells that begin like formulas (=, +, -, @), by column: {counts}. They stand as they were. "
+            "Spreadsheets may run them: clean them first, or tell readers to import these columns as text."
+        )
 
 
 def _list(console: Console, lines: Iterable[str]) -> None:

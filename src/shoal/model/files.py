@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["Files", "lookup_path"]
@@ -11,12 +12,16 @@ __all__ = ["Files", "lookup_path"]
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the parts of a release lie; the receipt is private."""
+    """Where the parts of a release lie; the receipt is private.
+
+    `formulas` counts, by column, the written cells that a spreadsheet would take for formulas.
+    """
 
     table: Path
     certificate: Path
     receipt: Path
     lookups: tuple[Path, ...] = ()
+    formulas: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def beside(cls, path: str | os.PathLike[str]) -> Files:

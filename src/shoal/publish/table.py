@@ -112,9 +112,20 @@ def write_release(
         release = draft.fingerprint()
         for target, lookup in zip(files.lookups, (lookups or {}).values(), strict=True):
             _place(target, lookup.write_csv())
+        files = replace(files, formulas=_formulas(files.table, table, lookups or {}))
         sealed = certificate.sealed(release=release, original=receipt.original)
         _place_all(files, draft, sealed, receipt.sealed(release=release))
     return files
+
+
+def _formulas(path: Path, table: pl.DataFrame, lookups: Mapping[str, pl.DataFrame]) -> dict[str, int]:
+    """The cells by column that a spreadsheet would take for formulas, in files that it opens."""
+    from shoal.publish.formulas import count_formulas  # a target is checked before Polars is there
+
+    counts = count_formulas(table) if path.suffix.lower() in {".csv", ".tsv"} else {}
+    for name, lookup in lookups.items():
+        counts[name] = counts.get(name, 0) + sum(count_formulas(lookup).values())
+    return {name: count for name, count in counts.items() if count}
 
 
 def _place_all(files: Files, draft: Draft, certificate: Certificate, receipt: Receipt) -> None:
