@@ -191,6 +191,35 @@ def test_wrong_columns_are_named():
         shoal.attack(REGISTER, REGISTER, match={})
 
 
+def test_columns_that_may_be_cells_are_not_listed():
+    first_row_for_names = pl.DataFrame({"Zyxwvut73": ["x"], "ages": ["1"]})
+    with pytest.raises(DataError, match="It has 2 columns: check the names") as caught:
+        shoal.risk(first_row_for_names, quasi=["ort"])
+    assert "Zyxwvut73" not in str(caught.value)
+    for release, register in ((first_row_for_names, REGISTER), (REGISTER, first_row_for_names)):
+        with pytest.raises(DataError, match=r"check the names") as caught:
+            shoal.attack(release, register, match={"ort": "ort"})
+        assert "Zyxwvut73" not in str(caught.value)
+    with pytest.raises(DataError, match=r"Did you mean 'ages'\?"):
+        shoal.risk(first_row_for_names, quasi=["age"])
+
+
+def test_one_wrong_column_is_answered_with_those_there_are():
+    release = pl.DataFrame({"age_low": [1, 2], "age_high": [2, 2], "ill": ["a", "b"]})
+    register = pl.DataFrame({"age": [1], "ort": ["x"]})
+    with pytest.raises(
+        DataError, match=r"release has no column 'il'\. Its columns are: age_low, age_high, ill"
+    ):
+        shoal.attack(release, register, match={"age": "age"}, sensitive=["il"])
+    with pytest.raises(DataError, match=r"release has no column 'size'\. Its columns are: age_low"):
+        shoal.attack(release, register, match={"age": "age"}, count="size")
+    with pytest.raises(DataError, match=r"register has no column 'zip'\. Its columns are: age, ort"):
+        shoal.attack(release, register, match={"age": "age", "ill": "zip"})
+    with pytest.raises(DataError, match=r"table has no column 'zip'\. Its columns are: age, ort"):
+        shoal.risk(register, quasi=["age", "zip"])
+    assert shoal.attack(release, register, match={"age": "age"}).found == 1
+
+
 def test_candidates_of_every_form_equal_a_plain_count():
     luck = random.Random(5)
     paths = [("Bonn", "DE", "*"), ("Köln", "DE", "*"), ("Paris", "FR", "*"), ("Nice", "FR", "*")]

@@ -21,6 +21,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.cell import SUPPRESSED, parse_box
 from shoal.model.exposure import Homogeneity, Linkage
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.names import check_named
 
 __all__ = ["link"]
 
@@ -52,8 +53,13 @@ def link(
     if fewer_than < 1:
         raise PlanError(f"k = {fewer_than} counts nobody. Give at least 1.")
     shown = {name: _published(release, name) for name in match}
-    _check(register, match, sensitive, count, release)
     faces = [column for columns in shown.values() for column in columns]
+    known = [part for column in match.values() for part in _parts(register, column)]
+    counts = [count] if count is not None else []
+    check_named([*faces, *sensitive, *counts], release.columns, what="release")
+    check_named(known, register.columns, what="register")
+    if register.height == 0:
+        raise DataError("The register has no rows. There is nobody to look for.")
     records = records_of(release, count)
     classes = classes_of(release, faces, records)
     if classes.total == 0:
@@ -84,33 +90,9 @@ def link(
 
 
 def _published(release: pl.DataFrame, name: str) -> tuple[str, ...]:
-    if name in release.columns:
-        return (name,)
+    """The columns that show a matched one: its two bounds where only these are there."""
     ends = (f"{name}_low", f"{name}_high")
-    if all(end in release.columns for end in ends):
-        return ends
-    columns = ", ".join(release.columns)
-    raise DataError(f"The release has no column {name!r}. Its columns are: {columns}.")
-
-
-def _check(
-    register: pl.DataFrame,
-    match: Mapping[str, str],
-    sensitive: Sequence[str],
-    count: str | None,
-    release: pl.DataFrame,
-) -> None:
-    for known in match.values():
-        for part in _parts(register, known):
-            if part not in register.columns:
-                columns = ", ".join(register.columns)
-                raise DataError(f"The register has no column {part!r}. Its columns are: {columns}.")
-    for name in (*sensitive, *((count,) if count is not None else ())):
-        if name not in release.columns:
-            columns = ", ".join(release.columns)
-            raise DataError(f"The release has no column {name!r}. Its columns are: {columns}.")
-    if register.height == 0:
-        raise DataError("The register has no rows. There is nobody to look for.")
+    return ends if name not in release.columns and {*ends} <= {*release.columns} else (name,)
 
 
 def _parts(register: pl.DataFrame, known: str) -> list[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.check.kanonymity import classes_of, records_of
 from shoal.errors import DataError, PlanError
 from shoal.model.exposure import Exposure, Singling
+from shoal.model.names import check_named
 
 __all__ = ["expose", "journalist_risk", "population_uniques"]
 
@@ -132,8 +133,4 @@ def _check(
     doubled = sorted({name for name in named if named.count(name) > 1})
     if doubled:
         raise PlanError(f"A column is named twice: {', '.join(doubled)}. Name it once.")
-    absent = [repr(name) for name in named if name not in table.columns]
-    if absent:
-        raise DataError(
-            f"The table has no column {', '.join(absent)}. Its columns are: {', '.join(table.columns)}."
-        )
+    check_named(named, table.columns)
