@@ -6,9 +6,8 @@ import pytest
 
 from shoal.bound import value_of
 from shoal.encode import encode
-from shoal.group import crowd
+from shoal.group import crowd, mondrian
 from shoal.kernels.leftovers import insert_left
-from shoal.kernels.queue import grow_crowds
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.hierarchy import Hierarchy
@@ -67,19 +66,16 @@ def test_stages_lose_no_more_than_all_boxes_at_once(monkeypatch: pytest.MonkeyPa
     assert value_of("loss", coded, staged) <= 1.05 * value_of("loss", coded, whole)
 
 
-def test_too_many_boxes_are_answered_by_fewer_then_by_parts_then_by_growing(
+def test_too_many_boxes_are_answered_by_fewer_then_by_growing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     coded = mixed(600)
     free = crowd.group(coded, Task(k=4))
     monkeypatch.setattr(crowd, "LOOKS", {"quick": 1, "normal": 1, "thorough": 1})
     monkeypatch.setattr(crowd, "LEAST_LOOKS", 100)
-    monkeypatch.setattr(crowd, "SMALL", 200)
-    cut = crowd.group(coded, Task(k=4))
-    assert_sound(coded, cut, 4)
-    assert not same(free, cut)
-    monkeypatch.setattr(crowd, "SMALL", 1)
-    assert_sound(coded, crowd.group(coded, Task(k=4)), 4)
+    grown = crowd.group(coded, Task(k=4))
+    assert_sound(coded, grown, 4)
+    assert not same(free, grown)
 
 
 def test_blocks_are_the_same_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,14 +88,18 @@ def test_blocks_are_the_same_on_any_number_of_threads(monkeypatch: pytest.Monkey
     assert same(one, many)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_grown_crowds_hold_k_records_and_leave_fewer(seed: int) -> None:
-    coded = mixed(150, seed)
-    k = 3 + seed
-    label, groups = grow_crowds(coded.codes, coded.count, coded.metric, k)
-    held = np.bincount(label[label >= 0], weights=coded.count[label >= 0], minlength=groups)
-    assert np.all(held >= k)
-    assert coded.count[label < 0].sum() < k
+def test_many_columns_need_no_boxes_and_lose_less_than_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    means = rng.normal(0, 1, (500, 3))
+    columns = {f"n{at}": (10 * (means @ rng.normal(0, 1, 3) + rng.normal(0, 0.3, 500))) for at in range(12)}
+    coded = encode(pl.DataFrame(columns), Plan(k=5, quasi=tuple(columns)))
+    with monkeypatch.context() as patch:
+        patch.setattr(crowd, "build_cube", lambda *_: pytest.fail("no cube is built for many columns"))
+        one = crowd.group(coded, Task(k=5, threads=1))
+        many = crowd.group(coded, Task(k=5, threads=4))
+    assert_sound(coded, one, 5)
+    assert same(one, many)
+    assert value_of("loss", coded, one) < value_of("loss", coded, mondrian.group(coded, Task(k=5)))
 
 
 def test_a_row_left_over_joins_the_group_where_it_adds_least() -> None:

@@ -15,14 +15,14 @@ Method
     where they add least. Where plain cuts of a block lose less, they are taken instead. The cube is built
     in stages: first the boxes that cost little, then dearer ones around the rows that are still free.
     Large tables are cut into blocks; how finely their number columns are halved, some of them try out.
-    Where there are too many boxes around rows, they are cut into parts and groups are grown row by row,
-    and the whole block so, if that loses less.
-    Improvement follows, as long as the effort lasts; where rows may
-    be withheld, it leaves out those whose absence lowers the total, counted in full.
+    Tables of many columns have too many boxes: there a crowd is grown from every row, among the rows near
+    its own, and the cheapest is taken first. So are the rows of a block around which boxes are too many,
+    and all of it, if that loses less. Improvement follows, as long as the effort lasts; where rows may be
+    withheld, it leaves out those whose absence lowers the total, counted in full.
 
 Cost
     Time and memory O(c n), n distinct rows and c cells around a row: 900 for the 8 columns of the Adult
-    table if all were built at once, 20 to 60 in stages.
+    table if all were built at once, 20 to 60 in stages. Grown, O(l^2 n) for lists of l near rows.
 
 Reference
     Shoal's own. The cube: K. Beyer, R. Ramakrishnan. Bottom-up computation of sparse and iceberg cubes.
@@ -46,8 +46,9 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.kernels.cube import build_cube, shape_of
 from shoal.kernels.cuts import cut_apart
+from shoal.kernels.grown import grow_crowds
 from shoal.kernels.leftovers import insert_left
-from shoal.kernels.queue import cheapest_windows, grow_crowds, sweep_rows, take_crowds
+from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded, Metric
 from shoal.model.facts import Facts
@@ -80,8 +81,10 @@ HALVINGS = ((2, 1), (0, 0))
 blocks of a large table are grouped by each, to find out which loses less."""
 TRIED = 4
 """Blocks that try."""
-SMALL = 2_000
-"""Rows of a part in which groups are grown one by one."""
+WIDE, WIDE_WHOLE = 10, 200_000
+"""Axes above which crowds are grown, and how many distinct rows of such a table are grouped together."""
+LISTED = {"quick": 16, "normal": 24, "thorough": 48}
+"""Near rows listed for each row where crowds are grown."""
 FIRST_CAP = 1.0 / 64
 """Boxes of the first stage cost at most this share of everything; each further stage doubles it."""
 COPIES = 3
@@ -101,40 +104,22 @@ def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
     if coded.total < task.k:
         raise TooFewRows(rows=coded.total, k=task.k)
-    looks = LOOKS[task.effort.level or "normal"]
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
         blocks = _blocks(coded, task, pool)
         quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
-
-        def run(tries: list[tuple[Rows, float, Halvings]]) -> list[Found]:
-            def one(its: tuple[Rows, float, Halvings]) -> Found:
-                rows, price, halvings = its
-                return _crowds(coded, rows, price, halvings, task.k, looks, quota)
-
-            return list(pool.map(one, tries))
-
-        prices = PRICES if len(blocks) == 1 else PRICES[:1]
-        halvings = HALVINGS[0]
-        if len(blocks) > 2 * TRIED:
-            some = [blocks[at] for at in np.linspace(0, len(blocks) - 1, TRIED).astype(int)]
-            found = run([(rows, prices[0], its) for its in HALVINGS for rows in some])
-            losses = [sum(one[2] for one in found[at : at + TRIED]) for at in range(0, len(found), TRIED)]
-            halvings = HALVINGS[int(np.argmin(losses))]
-        found = run([(rows, price, halvings) for rows in blocks for price in prices])
-        with_copies = [rows for rows in blocks if coded.count[rows].sum() >= COPIES * rows.size]
-        cuts = dict(
-            zip(
-                map(id, with_copies),
-                pool.map(lambda rows: _cuts(coded, rows, task.k), with_copies),
-                strict=True,
-            )
-        )
+        if coded.codes.shape[1] > WIDE:
+            found = [[one] for one in pool.map(lambda rows: _grown(coded, rows, task, quota), blocks)]
+        else:
+            found = _from_cubes(coded, blocks, task, quota, pool)
+        with_copies = [
+            at for at, rows in enumerate(blocks) if coded.count[rows].sum() >= COPIES * rows.size
+        ]
+        cuts = pool.map(lambda at: _cuts(coded, blocks[at], task.k), with_copies)
+        for at, one in zip(with_copies, cuts, strict=True):
+            found[at].append(one)
     label = np.full(coded.distinct, -1, dtype=np.int32)
     groups = 0
-    for at, rows in enumerate(blocks):
-        its = found[at * len(prices) : (at + 1) * len(prices)]
-        if id(rows) in cuts:
-            its.append(cuts[id(rows)])
+    for rows, its in zip(blocks, found, strict=True):
         its_label, its_groups, _ = min(its, key=lambda one: one[2])  # the first wins a tie
         label[rows] = np.where(its_label >= 0, its_label + groups, -1)
         groups += its_groups
@@ -144,7 +129,7 @@ def group(coded: Coded, task: Task) -> Grouping:
 def _blocks(coded: Coded, task: Task, pool: ThreadPoolExecutor) -> list[Rows]:
     """Distinct rows of each block, each with at least k records."""
     rows = np.flatnonzero(coded.count > 0)
-    if rows.size <= WHOLE:
+    if rows.size <= (WIDE_WHOLE if coded.codes.shape[1] > WIDE else WHOLE):
         return [rows]
     size = SMALLER_BLOCK if rows.size >= LARGE else BLOCK
     records = max(task.k, int(size * coded.total / rows.size))
@@ -156,15 +141,37 @@ def _blocks(coded: Coded, task: Task, pool: ThreadPoolExecutor) -> list[Rows]:
     return [block for blocks in pool.map(lambda some: cut(some, records), first) for block in blocks]
 
 
-def _crowds(
-    coded: Coded, rows: Rows, price: float, halvings: Halvings, k: int, looks: int, quota: int
-) -> Found:
+def _from_cubes(
+    coded: Coded, blocks: list[Rows], task: Task, quota: int, pool: ThreadPoolExecutor
+) -> list[list[Found]]:
+    """Groups of every block, at every price that is tried."""
+
+    def run(tries: list[tuple[Rows, float, Halvings]]) -> list[Found]:
+        def one(its: tuple[Rows, float, Halvings]) -> Found:
+            rows, price, halvings = its
+            return _crowds(coded, rows, price, halvings, task, quota)
+
+        return list(pool.map(one, tries))
+
+    prices = PRICES if len(blocks) == 1 else PRICES[:1]
+    halvings = HALVINGS[0]
+    if len(blocks) > 2 * TRIED:
+        some = [blocks[at] for at in np.linspace(0, len(blocks) - 1, TRIED).astype(int)]
+        found = run([(rows, prices[0], its) for its in HALVINGS for rows in some])
+        losses = [sum(one[2] for one in found[at : at + TRIED]) for at in range(0, len(found), TRIED)]
+        halvings = HALVINGS[int(np.argmin(losses))]
+    found = run([(rows, price, halvings) for rows in blocks for price in prices])
+    return [found[at : at + len(prices)] for at in range(0, len(found), len(prices))]
+
+
+def _crowds(coded: Coded, rows: Rows, price: float, halvings: Halvings, task: Task, quota: int) -> Found:
     """Groups of a block: a label per row, how many there are, and their loss.
 
     Stages with dearer and dearer boxes give what one cube of all boxes would give: no window left out
     can be due before the keys of the stage end, and most rows are gone before boxes become many.
     """
-    codes, count, metric = coded.codes[rows], coded.count[rows], coded.metric
+    codes, count, metric, k = coded.codes[rows], coded.count[rows], coded.metric, task.k
+    looks = LOOKS[task.effort.level or "normal"]
     label = np.full(rows.size, -1, dtype=np.int32)
     groups = 0
     free, cap, fine = np.arange(rows.size), coded.weight * FIRST_CAP, halvings[0]
@@ -192,25 +199,25 @@ def _crowds(
             too_many = True
     if not too_many:
         return _finished(coded, rows, label, groups, k, quota)
-    grown = _finished(coded, rows, *_grown(codes, count, metric, k, 0), k, quota)
+    grown = _grown(coded, rows, task, quota)
     if groups == 0:
         return grown
-    label[free], new = _grown(codes[free], count[free], metric, k, groups)
+    rest, new = _grow(coded, rows[free], task)
+    label[free] = np.where(rest >= 0, rest + groups, -1)
     mixed = _finished(coded, rows, label, groups + new, k, quota)
     return min(mixed, grown, key=lambda one: one[2])
 
 
-def _grown(
-    codes: NDArray[np.int32], count: NDArray[np.int64], metric: Metric, k: int, first: int
-) -> tuple[Labels, int]:
-    """Groups grown row by row in parts of the rows, numbered from `first` on; and how many."""
-    label = np.full(len(codes), -1, dtype=np.int32)
-    groups = 0
-    for part in _parts(codes, count, metric, max(k, int(SMALL * count.sum() / len(codes)))):
-        found, new = grow_crowds(codes[part], count[part], metric, k)
-        label[part] = np.where(found >= 0, found + first + groups, -1)
-        groups += new
-    return label, groups
+def _grown(coded: Coded, rows: Rows, task: Task, quota: int) -> Found:
+    """Groups of a block, all of them grown."""
+    return _finished(coded, rows, *_grow(coded, rows, task), task.k, quota)
+
+
+def _grow(coded: Coded, rows: Rows, task: Task) -> tuple[Labels, int]:
+    """Crowds grown row by row, and how many; some rows may be left over."""
+    listed = LISTED[task.effort.level or "normal"]
+    random = np.random.default_rng(task.seed)
+    return grow_crowds(coded.codes[rows], coded.count[rows], coded.metric, task.k, listed, random)
 
 
 def _finished(coded: Coded, rows: Rows, label: Labels, groups: int, k: int, quota: int) -> Found:

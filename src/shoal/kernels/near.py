@@ -1,4 +1,9 @@
-"""Rows near each row of a small table, found among those that stand beside it in some sorted orders."""
+"""Rows near each row of a small table, found among those that stand beside it in some sorted orders.
+
+Where there are many columns such rows are seldom near in all of them. Then the near rows of near rows are
+looked at too, some times over: they soon are the nearest ones. (W. Dong, M. Charikar, K. Li. Efficient
+k-nearest neighbor graph construction for generic similarity measures. WWW 2011.)
+"""
 
 from __future__ import annotations
 
@@ -8,25 +13,49 @@ from numpy.typing import NDArray
 from shoal.kernels.compiled import entry, leaf
 from shoal.kernels.ruler import AT, FORM, Ruler, width
 from shoal.kernels.spans import SET
+from shoal.kernels.threads import over_rows
 
-__all__ = ["list_near"]
+__all__ = ["draw_orders", "list_near"]
 
 BESIDE = 10
 """Rows looked at on either side, per order."""
 
 
+def draw_orders(axes: int, orders: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Some orders of the axes, one per line."""
+    return np.array([random.permutation(axes) for _ in range(orders)])
+
+
 def list_near(
-    codes: NDArray[np.int32], ruler: Ruler, wanted: int, orders: NDArray[np.int64]
+    codes: NDArray[np.int32], ruler: Ruler, wanted: int, orders: NDArray[np.int64], rounds: int = 0
 ) -> NDArray[np.int64]:
     """A line per row: -1, then up to `wanted` near rows, nearest first, -1 after the last.
 
-    `orders` holds one order of the axes per line; rows are sorted by the axes in that order.
+    `orders` holds one order of the axes per line; rows are sorted by the axes in that order. In each of
+    `rounds` the near rows of near rows are looked at.
     """
     near = np.full((len(codes), 1 + wanted), -1, dtype=np.int64)
     far = np.full((len(codes), 1 + wanted), np.inf)
     for axes in orders:
         _compare(ruler.shape, ruler.data, codes, np.lexsort(codes.T[axes[::-1]]), near, far)
+    for _ in range(rounds):
+        near, far = _refined(codes, ruler, near, far)
     return near
+
+
+def _refined(
+    codes: NDArray[np.int32], ruler: Ruler, near: NDArray[np.int64], far: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The lists after a look at the near rows of near rows, each made from the old ones alone."""
+    new_near, new_far = near.copy(), far.copy()
+
+    def look(first: int, last: int) -> None:
+        seen = np.full(len(codes), -1, dtype=np.int64)
+        _look_farther(ruler.shape, ruler.data, codes, near, new_near, new_far, seen, first, last)
+
+    over_rows(len(codes), look)
+    _make_mutual(new_near, new_far)
+    return new_near, new_far
 
 
 @entry
@@ -37,21 +66,65 @@ def _compare(shape, data, codes, order, near, far):
         for s in range(t + 1, min(rows, t + 1 + BESIDE)):
             one, other = order[t], order[s]
             limit = max(far[one, wanted], far[other, wanted])
-            distance = 0.0
-            for axis in range(codes.shape[1]):
-                low = np.int64(min(codes[one, axis], codes[other, axis]))
-                high = np.int64(max(codes[one, axis], codes[other, axis]))
-                if low != high:
-                    if shape[axis, FORM] == SET:
-                        distance += data[shape[axis, AT]]
-                    else:
-                        distance += width(shape, data, axis, low, high)
-                    if distance >= limit:
-                        break
+            distance = _apart(shape, data, codes, one, other, limit)
             for _ in range(2):
                 if distance < far[one, wanted]:
                     _insert(near, far, one, other, distance)
                 one, other = other, one
+
+
+@entry
+def _look_farther(shape, data, codes, near, new_near, new_far, seen, first, last):
+    """Put the near rows of near rows into the lists of some rows, where they are nearer."""
+    wanted = near.shape[1] - 1
+    for row in range(first, last):
+        seen[row] = row
+        for n in range(1, wanted + 1):
+            if near[row, n] >= 0:
+                seen[near[row, n]] = row
+        for n in range(1, wanted + 1):
+            beside = near[row, n]
+            if beside < 0:
+                break
+            for m in range(1, wanted + 1):
+                other = near[beside, m]
+                if other < 0:
+                    break
+                if seen[other] != row:
+                    seen[other] = row
+                    distance = _apart(shape, data, codes, row, other, new_far[row, wanted])
+                    if distance < new_far[row, wanted]:
+                        _insert(new_near, new_far, row, other, distance)
+
+
+@entry
+def _make_mutual(near, far):
+    """Put every row into the lists of its near rows, where it is nearer than what they hold."""
+    wanted = near.shape[1] - 1
+    for row in range(near.shape[0]):
+        for n in range(1, wanted + 1):
+            other = near[row, n]
+            if other < 0:
+                break
+            if far[row, n] < far[other, wanted]:
+                _insert(near, far, other, row, far[row, n])
+
+
+@leaf
+def _apart(shape, data, codes, one, other, limit):
+    """What two rows give up together; some number of at least `limit` if it is above."""
+    distance = 0.0
+    for axis in range(codes.shape[1]):
+        low = np.int64(min(codes[one, axis], codes[other, axis]))
+        high = np.int64(max(codes[one, axis], codes[other, axis]))
+        if low != high:
+            if shape[axis, FORM] == SET:
+                distance += data[shape[axis, AT]]
+            else:
+                distance += width(shape, data, axis, low, high)
+            if distance >= limit:
+                break
+    return distance
 
 
 @leaf

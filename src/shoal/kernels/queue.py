@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from shoal.kernels.compiled import entry, inner, leaf
 from shoal.kernels.cube import Cube, Shape
-from shoal.kernels.spans import SET, fill_costs
+from shoal.kernels.spans import SET
 
 __all__ = [
     "Swept",
     "cheapest_windows",
-    "grow_crowds",
     "reach",
     "sweep_rows",
     "take_crowds",
@@ -316,81 +315,3 @@ def _visit(swept, begin, mask, base, entry, length, k, price, label, groups, lim
     if taken and left >= k:  # rows on both sides of a taken window may now meet
         best = min(best, max(limit, 0.0), FAR)
     return best, write - begin, groups
-
-
-@entry
-def grow_crowds(codes, count, metric, k):
-    """Label a few thousand rows by growing one crowd after another; -1 where fewer than k were left.
-
-    A crowd starts at the free row that is farthest from the last start and takes the row that gives up
-    least until it holds k records. For rows around which there are too many boxes to list them.
-    """
-    m, axes = codes.shape
-    start = np.zeros(axes + 1, dtype=np.int64)
-    for axis in range(axes):
-        start[axis + 1] = start[axis] + metric.size[axis]
-    table = np.zeros(start[axes])
-    flags = np.zeros(start[axes], dtype=np.uint8)
-    used = np.zeros((axes, max(k, 1)), dtype=np.int32)
-    low = np.empty(axes, dtype=np.int32)
-    high = np.empty(axes, dtype=np.int32)
-    label = np.full(m, -1, dtype=np.int32)
-    free = np.empty(m, dtype=np.int64)
-    left = 0
-    frees = 0
-    for i in range(m):
-        if count[i] > 0:
-            free[frees] = i
-            frees += 1
-            left += count[i]
-    groups = 0
-    at = 0
-    while left >= k:
-        members = 0
-        records = 0
-        while records < k:
-            i = free[at]
-            label[i] = groups
-            records += count[i]
-            left -= count[i]
-            frees -= 1
-            for f in range(at, frees):  # the order stays: ties go to the first row
-                free[f] = free[f + 1]
-            for axis in range(axes):
-                c = codes[i, axis]
-                used[axis, members] = c
-                low[axis] = c if members == 0 else min(low[axis], c)
-                high[axis] = c if members == 0 else max(high[axis], c)
-                flags[start[axis] + c] = 1
-            members += 1
-            # what each free row would make the crowd give up; far rows start the next one
-            for axis in range(axes):
-                fill_costs(
-                    metric,
-                    axis,
-                    low[axis],
-                    high[axis],
-                    flags[start[axis] : start[axis + 1]],
-                    start[axis],
-                    table,
-                )
-            best = np.inf
-            worst = -1.0
-            near = 0
-            far = 0
-            for f in range(frees):
-                cost = 0.0
-                for axis in range(axes):
-                    cost += table[start[axis] + codes[free[f], axis]]
-                if cost < best:
-                    best = cost
-                    near = f
-                if cost > worst:
-                    worst = cost
-                    far = f
-            at = near if records < k else far
-        for axis in range(axes):
-            for t in range(members):
-                flags[start[axis] + used[axis, t]] = 0
-        groups += 1
-    return label, groups
