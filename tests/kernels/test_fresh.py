@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core import caching
 
 from shoal.kernels import fresh
 
@@ -93,3 +94,29 @@ def test_others_are_kept_as_before(tmp_path):
         return x
 
     assert fresh._Marked.from_function(function, __file__) is None
+
+
+@pytest.mark.parametrize("moment", ["_load_index", "_save_index", "_save_data"])
+def test_two_runs_that_keep_forms_at_once_do_not_mix_them(tmp_path, moment):
+    """The second run looked before the first wrote, and writes at any moment of it."""
+    places = {"cache_path": str(tmp_path), "filename_base": "kernel", "source_stamp": "mark"}
+    slow, quick, later = (caching.IndexDataCacheFile(**places) for _ in range(3))
+    quick._load_index = dict
+    step = getattr(slow, moment)
+
+    def interrupted(*words):
+        quick.save("int64", "for int64")
+        return step(*words)
+
+    setattr(slow, moment, interrupted)
+    slow.save("int32", "for int32")
+    found = later.load("int32"), later.load("int64")
+    # one that was left out is compiled again
+    assert found in {("for int32", "for int64"), ("for int32", None), (None, "for int64")}
+
+
+def test_what_others_keep_is_kept_as_before(tmp_path):
+    kept = caching.IndexDataCacheFile(str(tmp_path), "other", (1.5, 7))
+    kept.save("int32", "data")
+    assert kept.load("int32") == "data"
+    assert (tmp_path / "other.1.nbc").is_file()

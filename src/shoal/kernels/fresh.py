@@ -4,6 +4,10 @@ Numba keeps what it compiled beside a function's file and looks at that file alo
 those it calls, too, which may stand elsewhere and have changed with an update. So the names under which
 our kernels are kept carry a mark of every source they are made of. Where no folder can be written, they
 are kept for this run only.
+
+Numba also counts the forms of a kernel, one for each kind of arguments, in the order in which they are
+kept: of two first runs at once each may give the same number to another form, and every later run would
+fail. So the forms of our kernels are named by what they are.
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from numba.core.caching import CacheImpl
+from numba.core import caching
+from numba.core.caching import CacheImpl, IndexDataCacheFile
 
 __all__ = ["keep_fresh", "mark_of"]
 
@@ -28,6 +33,8 @@ def keep_fresh() -> None:
     """From now on Numba keeps the kernels of this folder by their marks; all else as before."""
     places: Any = CacheImpl
     places._locator_classes = [_Marked, *_usual]
+    files: Any = caching
+    files.IndexDataCacheFile = _Forms
 
 
 @cache
@@ -81,6 +88,18 @@ class _Marked:
 
     def get_disambiguator(self) -> str:
         return self._name
+
+
+class _Forms(IndexDataCacheFile):
+    """A kernel's forms and where they lie; where two runs write at once, one may be left out."""
+
+    def save(self, key: Any, data: Any) -> None:
+        if not isinstance(self._source_stamp, str):  # not ours: no mark
+            super().save(key, data)
+            return
+        name = self._data_name(int(hashlib.sha256(self._dump(key)).hexdigest()[:12], 16))
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
 
 
 @cache
