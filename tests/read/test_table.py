@@ -195,17 +195,28 @@ def test_what_is_not_a_table_is_refused(write, tmp_path):
     assert "no rows" in refusal(write("a,b\n"))
     assert "one name to several columns: 1 and 3, counted" in refusal(write(f"a,b,a\n1,2,{CANARY}\n"))
     assert "one name to several columns: 1 and 2, counted" in refusal(write("a, a\n1,2\n"))
-    assert "1 of 3 columns without a name" in refusal(write("a,,b\n1,2,3\n"))
+    assert "1 of 3 columns without a name: 2, counted" in refusal(write("a,,b\n1,2,3\n"))
     assert "of no kind" in refusal(write("a,b\n1,2\n", "table.doc"))
     for name in ("t.parquet", "t.arrow", "t.feather"):
         assert "cannot be read" in refusal(write(f"{CANARY},2\n" * 9, name))
+
+
+@pytest.mark.parametrize("text", ["a;b;;\n1;2;;\n3;4; ;\n", ";a;;b\n;1;;2\n;3;;4\n"])
+def test_columns_with_neither_name_nor_cell_are_left_out_and_said(write, text):
+    table = read_table(write(text))
+    assert table.frame.rows() == [("1", "2"), ("3", "4")]
+    assert table.frame.columns == ["a", "b"]
+    assert "2 columns without name and cells left out" in table.said
+    assert "blanks around column names removed" not in table.said
+    message = refusal(write(text.replace("3;4; ;", f"3;4; ;{CANARY}").replace(";3;;4", f"{CANARY};3;;4")))
+    assert f"1 of 4 columns without a name: {1 if text.startswith(';') else 4}, counted" in message
 
 
 def test_doubled_names_are_told_by_number_since_they_may_be_cells(write):
     message = refusal(write(f"{CANARY},1,{CANARY},0,1,0,0\nx,0,y,1,1,0,0\n"))
     assert "several columns: 1 and 3; 2 and 5; 4 and 6 and 7, counted from the left" in message
     flags = refusal(write(",".join([CANARY] * 500) + "\n" + ",".join("x" * 500) + "\n"))
-    assert "several columns: 1 and 2 and 3 and 4 and more, counted" in flags
+    assert "several columns: 1 and 2 and 3 and 4 and more, counted from" in flags
 
 
 def test_a_file_one_may_not_open_is_refused(write, monkeypatch):
@@ -313,6 +324,8 @@ def test_a_sheet_keeps_its_types(tmp_path):
     assert "one name to several columns: 1 and 2" in refusal(tmp_path / "t.xlsx")
     sheet(tmp_path / "t.xlsx", [("zip", ""), (CANARY, "x")])
     assert "1 of 2 columns without a name" in refusal(tmp_path / "t.xlsx")
+    sheet(tmp_path / "t.xlsx", [("zip", ""), ("01234", "")])
+    assert read_table(tmp_path / "t.xlsx").frame.columns == ["zip"]
     sheet(tmp_path / "t.xlsx", [(" zip ", 7), (CANARY, "x")])
     assert read_table(tmp_path / "t.xlsx").frame.columns == ["zip", "7"]
 

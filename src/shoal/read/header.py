@@ -1,11 +1,14 @@
-"""Whether the first line of a table holds the names of its columns.
+"""The first line of a table: the names of its columns, or not.
 
-Where it does not, it is a person's row: taken for names it would be lost to the release, and shown.
+Where it does not hold them, it is a person's row: taken for names it would be lost to the release, and
+shown. So columns are told by their numbers.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,11 +16,67 @@ import polars as pl
 from shoal.errors import DataError
 from shoal.model.guess import NUMBER
 
-__all__ = ["check_header"]
+__all__ = ["check_header", "check_names", "read_names", "without_nameless"]
 
 SAMPLE_ROWS = 1000
 DAY = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([T ].*)?$"
 YEAR = r"(18|19|20|21)\d\d"
+MOST_LISTED = 4
+NAMELESS = "\0"
+"""With its number, in place of a name that is not there."""
+
+
+def read_names(header: list[str], path: Path) -> list[str]:
+    """The names of a header without outer blanks, a mark where there is none, refused if doubled."""
+    names = [name.strip() for name in header]
+    places = defaultdict(list)
+    for at, name in enumerate(names, 1):
+        places[name or f"{NAMELESS}{at}"].append(at)
+    alike = [at for at in places.values() if len(at) > 1]
+    if alike:
+        listed = _listed([_listed(at, " and ") for at in alike], "; ")
+        raise DataError(
+            f"{path} gives one name to several columns: {listed}, counted from the left. Rename them; if "
+            "the first line is a row, put a line of names first."
+        )
+    return list(places)
+
+
+def without_nameless(frame: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, list[str]]:
+    """The columns with a name, and what to say of others; refused where these hold anything."""
+    nameless = [name for name in frame.columns if name.startswith(NAMELESS)]
+    if not nameless:
+        return frame, []
+    cells = frame.select(nameless).cast(pl.String)
+    full = [
+        int(name.removeprefix(NAMELESS))
+        for name in nameless
+        if bool((cells[name].str.strip_chars() != "").fill_null(False).any())
+    ]
+    if full:
+        raise _no_name(full, frame.width, path)
+    many = f"{len(nameless)} columns" if len(nameless) > 1 else "1 column"
+    return frame.drop(nameless), [f"{many} without name and cells left out"]
+
+
+def check_names(names: list[str], path: Path) -> None:
+    """Refuse names that are alike or empty, in a file that holds nothing else for names."""
+    nameless = [at for at, name in enumerate(read_names(names, path), 1) if name.startswith(NAMELESS)]
+    if nameless:
+        raise _no_name(nameless, len(names), path)
+
+
+def _no_name(places: list[int], width: int, path: Path) -> DataError:
+    return DataError(
+        f"{path} has {len(places)} of {width} columns without a name: {_listed(places, ', ')}, counted "
+        "from the left. Name every column, or take it out; row numbers written by other programs often "
+        "stand in such a column."
+    )
+
+
+def _listed(words: Sequence[object], between: str) -> str:
+    more = f"{between}more" if len(words) > MOST_LISTED else ""
+    return between.join(str(word) for word in words[:MOST_LISTED]) + more
 
 
 def check_header(frame: pl.DataFrame, path: Path) -> None:

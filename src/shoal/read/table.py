@@ -14,8 +14,8 @@ import polars as pl
 
 from shoal.errors import DataError, MissingExtra, ShoalError
 from shoal.model.plain import EXACT
-from shoal.read.header import check_header
-from shoal.read.text import check_names, read_csv
+from shoal.read.header import check_header, check_names, read_names, without_nameless
+from shoal.read.text import read_csv
 
 __all__ = ["TableRead", "read_table"]
 
@@ -119,9 +119,10 @@ def _excel(path: Path) -> pl.DataFrame:
     book = fastexcel.read_excel(path)
     # it would give doubled and empty names new ones; the true ones stand in the first row
     first = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
-    names = check_names(["" if name is None else name for name in first.row(0)], path)
+    names = read_names(["" if name is None else name for name in first.row(0)], path)
     frame: pl.DataFrame = book.load_sheet(0).to_polars()
-    return _whole(frame.rename(dict(zip(frame.columns, names, strict=True))))
+    named, _ = without_nameless(frame.rename(dict(zip(frame.columns, names, strict=True))), path)
+    return _whole(named)
 
 
 def _whole(frame: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,6 @@ import gzip
 import io
 import re
 import zlib
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import DataError, PlanError
+from shoal.read.header import read_names, without_nameless
 
-__all__ = ["TextTable", "check_names", "decode", "guess_delimiter", "read_csv", "take_separator"]
+__all__ = ["TextTable", "decode", "guess_delimiter", "read_csv", "take_separator"]
 
 DELIMITERS = (",", ";", "\t", "|")
 WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
@@ -33,8 +33,6 @@ POINT_NUMBER = r"^\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$"
 SEPARATOR = re.compile(rb'("?)sep=([^"\r\n])\1[ \t]*(\r\n|\n)', re.IGNORECASE)
 """The line by which Excel is told the delimiter of the lines below."""
-MOST_LISTED = 4
-MORE = " and more"
 MOST_MARKS = 2
 """Texts without a digit that a number column may hold besides numbers: marks for missing cells."""
 
@@ -89,10 +87,11 @@ def read_csv(
             raise PlanError(f"The delimiter {delimiter!r} is not one plain character, such as ';' or tab.")
     lines = _Lines(raw, delimiter, path, above)
     header = _header(lines)
-    names = check_names(header, path)
-    if names != header:
+    names = read_names(header, path)
+    if any(name != name.strip() for name in header):
         said.append("blanks around column names removed")
-    frame = _parse(lines, names)
+    frame, left = without_nameless(_parse(lines, names), path)
+    said += left
     if decimal == "." or b"," not in raw or (decimal is None and delimiter == ","):
         return TextTable(frame, tuple(said), delimiter, found, decimal or ".")
     del raw, lines
@@ -178,35 +177,6 @@ def _header(lines: _Lines) -> list[str]:
     except csv.Error:
         raise _bad_quotes(lines, 1) from None
     return header
-
-
-def check_names(header: list[str], path: Path) -> list[str]:
-    """The names of a header without outer blanks; refused where two are alike or one is empty.
-
-    Where the file has no header these are cells, so columns are told by their numbers.
-    """
-    names = [name.strip() for name in header]
-    places = defaultdict(list)
-    for at, name in enumerate(names, 1):
-        places[name].append(str(at))
-    nameless = places.pop("", [])
-    alike = [at for at in places.values() if len(at) > 1]
-    if alike:
-        listed = "; ".join(_short(at, " and ") for at in alike[:MOST_LISTED])
-        raise DataError(
-            f"{path} gives one name to several columns: {listed}{MORE * (len(alike) > MOST_LISTED)}, "
-            "counted from the left. Rename them; if the first line is a row, put a line of names first."
-        )
-    if nameless:
-        raise DataError(
-            f"{path} has {len(nameless)} of {len(names)} columns without a name. Name every column, or "
-            "take it out; row numbers written by other programs often stand in such a column."
-        )
-    return names
-
-
-def _short(words: list[str], between: str) -> str:
-    return between.join(words[:MOST_LISTED]) + MORE * (len(words) > MOST_LISTED)
 
 
 def _parse(lines: _Lines, names: list[str]) -> pl.DataFrame:
