@@ -80,6 +80,11 @@ def test_what_was_left_out_guessed_and_repeated(release):
     assert (one.column, one.values, one.rows, one.most) == ("name", 1, 2, 2)
 
 
+def test_a_release_of_one_class_is_said_in_the_singular():
+    alone = shoal.anonymize(pl.DataFrame(CELLS), **{**WORDS, "k": len(CELLS["age"])})
+    assert "published in 1 class, the smallest" in repr(alone)
+
+
 def test_a_label_that_may_be_a_number_is_said():
     ages = ["71023", "71024", "71025", "71043", "71044", "zqmark"]
     doubted = shoal.anonymize(pl.DataFrame({**CELLS, "age": ages}), **WORDS)

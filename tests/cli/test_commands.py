@@ -64,6 +64,24 @@ def test_cells_like_formulas_are_counted_and_not_shown(run, folder):
     assert "formulas" not in run(*BASE[:-1], "out.parquet").said
 
 
+def test_a_single_class_is_spoken_of_as_one(run):
+    made = run("anonymize", "in.csv", "-k", "8", "-q", "sex", "-o", "out.csv")
+    assert "published in 1 class; the smallest holds 8" in made.out
+    assert "8 records in 1 class of 8 to 8" in run("check", "out.csv", "-q", "sex").out
+
+
+def test_what_is_not_said_is_asked_for_in_the_words_of_the_command_line(run):
+    for given, lacks in (("-k 5", "quasi"), ("-q age", "k")):
+        ran = run("anonymize", "in.csv", *given.split(), "-o", "out.csv")
+        assert (ran.code, f"Nothing says {lacks}. Give k and quasi (-k and -q" in ran.err) == (2, True)
+
+
+def test_verifying_without_the_receipt_says_how_to_give_it(run):
+    run(*BASE)
+    ran = run("verify", "out.csv", "out.certificate.json", "--original", "in.csv")
+    assert "Without the receipt (--receipt)" in ran.out
+
+
 def test_json_is_json_and_nothing_else(run):
     ran = run(*BASE, "--json")
     facts = json.loads(ran.out)

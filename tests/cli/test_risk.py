@@ -121,7 +121,7 @@ def test_check_judges_rules_and_persons_and_says_no_value(run, folder):
     assert run(*words).code == 0
     done = run(*words, "--rule", "ill: 2-diverse", "--rule", "ill: 0.9-close")
     assert done.code == 3
-    assert "ill: 2-diverse: fails in 1 classes; the worst class measures 1." in done.out
+    assert "ill: 2-diverse: fails in 1 class; the worst class measures 1." in done.out
     assert "ill: 0.9-close: holds" in done.out
     assert "zqillcanary" not in done.said
     done = run(*words, "--unit", "who", "--json")

@@ -61,7 +61,7 @@ def test_a_column_of_missing_cells_is_a_label():
         (["1980-04-03T10:00:00Z", "1980-04-03T10:00:00+02:00"], "look like dates"),
         (["1980-04-03T10:00:00Z", "zqcanary"], ""),
         (["a", "b"], ""),
-        ([None, ""], ""),
+        ([None, " "], "all of its cells are missing."),
         ([1, 2], ""),
         (["01234", "90210"], ""),
     ],
@@ -75,3 +75,4 @@ def test_labels_that_may_be_something_else_are_doubted_without_a_cell(cells, sai
 
 def test_missing_marks_are_no_reason_to_doubt():
     assert doubt_label(pl.Series("x", ["1", "2", "3", "4", "NA"]), missing=["NA"]) == ""
+    assert "all of its cells" in doubt_label(pl.Series("x", ["NA"]), missing=["NA"])

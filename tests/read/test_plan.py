@@ -223,6 +223,13 @@ def test_columns_with_odd_names_read_back(write):
     assert yaml.safe_load(guess_plan(frame))["k"] == 5
 
 
+def test_names_of_other_languages_are_understood(write):
+    frame = pl.DataFrame({name: ["a", "b"] for name in ("Patienten-Nr", "Größe (cm)", "Gewicht", "Poids")})
+    words = read_plan(write(guess_plan(frame)))
+    assert words["identifier"] == ("Patienten-Nr",)
+    assert words["quasi"] == ("Größe (cm)", "Gewicht", "Poids")
+
+
 def test_a_guess_is_made_for_any_frame_and_refused_for_none(write):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [1.0, None], "x": ["a", "b"]})

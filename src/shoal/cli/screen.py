@@ -72,8 +72,9 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
     withheld = f", {about.withheld:,} withheld" if about.withheld else ""
     console.print(
         f"[bold]{about.published:,}[/] of {about.records:,} rows published{withheld} in "
-        f"[bold]{about.classes:,}[/] classes; the smallest holds [bold]{about.smallest_class:,}[/] "
-        f"(k = {about.k}). Method {escape(about.method)}, seed {about.seed}."
+        f"[bold]{about.classes:,}[/] {_classes(about.classes)}; the smallest holds "
+        f"[bold]{about.smallest_class:,}[/] (k = {about.k}). Method {escape(about.method)}, "
+        f"seed {about.seed}."
     )
     console.print(f"[bold]{escape(about.in_words())}[/]")
     for ruling in about.rules:
@@ -94,6 +95,10 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
         ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
     ):
         console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)
+
+
+def _classes(count: int) -> str:
+    return "class" if count == 1 else "classes"
 
 
 def _table(*heads: str, figures: int) -> Table:
@@ -164,8 +169,9 @@ def show_verdict(verdict: shoal.Verdict) -> None:
     """What `shoal check` found."""
     console = Console(highlight=False)
     console.print(
-        f"{verdict.records - verdict.withheld:,} records in {verdict.classes:,} classes of "
-        f"{verdict.smallest_class:,} to {verdict.largest_class:,}, {verdict.mean_class:.2f} on average."
+        f"{verdict.records - verdict.withheld:,} records in {verdict.classes:,} "
+        f"{_classes(verdict.classes)} of {verdict.smallest_class:,} to {verdict.largest_class:,}, "
+        f"{verdict.mean_class:.2f} on average."
     )
     if verdict.has_passed:
         asked = "" if verdict.k is None else f", k = {verdict.k} is met"
@@ -173,7 +179,7 @@ def show_verdict(verdict: shoal.Verdict) -> None:
     else:
         console.print(f"[bold red]NOT ANONYMOUS.[/] {escape(' '.join(verdict.reasons))}")
     for ruling in verdict.rules:
-        word = "holds" if ruling.holds else f"fails in {ruling.failing:,} classes"
+        word = "holds" if ruling.holds else f"fails in {ruling.failing:,} {_classes(ruling.failing)}"
         console.print(f"{escape(ruling.rule)}: {word}; the worst class measures {ruling.measured:.4g}.")
     console.print()
     if verdict.loss_percent is not None:

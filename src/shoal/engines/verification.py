@@ -126,7 +126,9 @@ def _tree(said: str, given: Hierarchy | Builder | None) -> Hierarchy | Builder |
 
 def _original(certificate: Certificate, original: pl.DataFrame, receipt: Receipt | None) -> Finding:
     if receipt is None:
-        return Finding("original", None, "Without the receipt the original cannot be recognised.")
+        return Finding(
+            "original", None, "Without the receipt (--receipt) the original cannot be recognised."
+        )
     if certificate.original is None:
         return Finding("original", None, "The certificate holds no fingerprint of an original.")
     if receipt.original != certificate.original:

@@ -43,6 +43,8 @@ def doubt_label(series: pl.Series, missing: Iterable[str] = ()) -> str:
         return ""
     cells = series.str.strip_chars()
     cells = cells.filter(~cells.is_in(["", *missing])).drop_nulls()
+    if not len(cells):
+        return f"Column {series.name!r} has nothing in it: all of its cells are missing."
     strange = len(cells) - int(cells.str.contains(NUMBER).sum())
     if 0 < strange <= MOST_STRANGE * len(cells):
         verb = "is no number" if strange == 1 else "are no numbers"
@@ -50,7 +52,7 @@ def doubt_label(series: pl.Series, missing: Iterable[str] = ()) -> str:
             f"Column {series.name!r} was taken for labels because {strange:,} of its {len(cells):,} cells "
             f"{verb}. Name its missing marks, or clean it."
         )
-    if len(cells) and cells.str.contains(OTHER_DATE).all():
+    if cells.str.contains(OTHER_DATE).all():
         return (
             f"Column {series.name!r} was taken for labels, but its cells look like dates. Say how they are "
             "written, as in date(%d.%m.%Y)."

@@ -23,7 +23,9 @@ def check_named(named: Iterable[str], columns: Sequence[str], *, what: str = "ta
     listed = f"The {what} has no column {', '.join(repr(name) for name in absent)}."
     if len(absent) < len(wanted):
         raise DataError(f"{listed} Its columns are: {', '.join(columns)}.")
-    near = dict.fromkeys(match for name in absent for match in get_close_matches(name, columns))
+    known = {column.casefold(): column for column in reversed(columns)}
+    close = (get_close_matches(name.casefold(), known) for name in absent)
+    near = dict.fromkeys(known[match] for matches in close for match in matches)
     meant = f" Did you mean {', '.join(repr(name) for name in near)}?" if near else ""
     raise DataError(
         f"{listed}{meant} It has {len(columns)} columns: check the names, the delimiter, and that the "

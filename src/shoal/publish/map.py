@@ -207,7 +207,7 @@ def page_of(sheet: Sheet) -> str:
 
 def _summary(sheet: Sheet) -> str:
     records = sum(sheet.sizes)
-    text = f"{records:,} records in {len(sheet.sizes):,} classes"
+    text = f"{records:,} records in {len(sheet.sizes):,} class{'es' * (len(sheet.sizes) != 1)}"
     if sheet.sizes:
         text += f", the smallest of {min(sheet.sizes):,}, the largest of {max(sheet.sizes):,}"
     return text + (f"; {sheet.elsewhere:,} records have no place on the map." if sheet.elsewhere else ".")

@@ -40,8 +40,9 @@ QUASI = _words(
     municipio gemeinde commune comune city town ort stadt ville ciudad citta cidade stad miasto
     residence wohnort place location neighborhood neighbourhood ward tract lat latitude lon lng
     longitude religion konfession language sprache langue idioma household haushalt children
-    kinder relationship veteran height weight admission admitted aufnahme discharge entlassung
-    visit death 年龄 性别 邮编 出生 国籍 职业 возраст пол рождения город профессия
+    kinder relationship veteran height weight grosse gewicht taille poids talla peso altezza
+    admission admitted aufnahme discharge entlassung visit death
+    年龄 性别 邮编 出生 国籍 职业 возраст пол рождения город профессия
     """
 )
 
@@ -60,6 +61,6 @@ SENSITIVE = _words(
 
 WEAK_IDENTIFIER = _words(
     """
-    name nom nome naam id uid uuid guid identifier kennung nummer
+    name nom nome naam id uid uuid guid identifier kennung nummer nr
     """
 )

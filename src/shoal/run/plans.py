@@ -29,7 +29,9 @@ def plan_of(plan: Plan | None, words: dict[str, Any]) -> Plan:
         given["graphs"] = graphs_of(given["graphs"])
     for name in ("k", "quasi"):
         if name not in given:
-            raise PlanError(f"The plan does not say {name}. Give k and quasi.")
+            raise PlanError(
+                f"Nothing says {name}. Give k and quasi (-k and -q on the command line), or a plan."
+            )
     return Plan(**given)
 
 

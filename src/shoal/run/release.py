@@ -92,8 +92,9 @@ class Release:
         """The release in a few sentences, without any cell."""
         about = self.certificate
         state = "" if self.verdict.has_passed else f"NOT ANONYMOUS. {' '.join(self.verdict.reasons)} "
+        classes = f"{about.classes:,} class{'es' * (about.classes != 1)}"
         return (
-            f"{state}{about.published:,} of {about.records:,} rows published in {about.classes:,} classes, "
+            f"{state}{about.published:,} of {about.records:,} rows published in {classes}, "
             f"the smallest of {about.smallest_class:,}.",
             about.in_words(),
         )
