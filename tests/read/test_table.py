@@ -79,7 +79,7 @@ def test_the_encoding_is_guessed_and_said(write, encoding):
 
 def test_western_encodings_are_used_only_where_named(write):
     path = write(f"ort,wer\nKöln,{CANARY}\n".encode("cp1252"))
-    assert "not written in UTF-8" in refusal(path)
+    assert "not written in UTF-8. Name its encoding, as in --encoding cp1252" in refusal(path)
     assert read_table(path, encoding="cp1252").frame["ort"].to_list() == ["Köln"]
     assert read_table(path, encoding="latin-1").frame["ort"].to_list() == ["Köln"]
 
@@ -158,6 +158,10 @@ def test_quotes_that_would_be_dropped_from_a_quoted_cell_are_refused(write):
     assert frame["b"].to_list() == ['Jo "Red" Doe', 'Jo "Red" Doe', '"x" y']
 
 
+def test_a_wrong_delimiter_is_thought_of(write):
+    assert "delimiter with --delimiter (it was read with ','" in refusal(write(f"a,b\n1,2\n{CANARY};3\n"))
+
+
 def test_a_blank_before_a_quote_is_pointed_out_where_it_cuts_a_cell(write):
     message = refusal(write(f'a,b,c\n1,2,3\n4, "{CANARY}, y",6\n'))
     assert "1 line has more cells, the first on line 3" in message
@@ -210,6 +214,13 @@ def test_columns_with_neither_name_nor_cell_are_left_out_and_said(write, text):
     assert "blanks around column names removed" not in table.said
     message = refusal(write(text.replace("3;4; ;", f"3;4; ;{CANARY}").replace(";3;;4", f"{CANARY};3;;4")))
     assert f"1 of 4 columns without a name: {1 if text.startswith(';') else 4}, counted" in message
+
+
+def test_a_title_above_the_names_is_thought_of(write):
+    message = refusal(write(f"Report;;\n;;\na;b;c\n{CANARY};2;3\n"))
+    assert "2 of 3 columns without a name: 2, 3, counted" in message
+    assert "if a title stands above" in message
+    assert "row numbers" in refusal(write(f";a;b\n1;{CANARY};3\n"))
 
 
 def test_doubled_names_are_told_by_number_since_they_may_be_cells(write):

@@ -27,7 +27,8 @@ def check_named(named: Iterable[str], columns: Sequence[str], *, what: str = "ta
     close = (get_close_matches(name.casefold(), known) for name in absent)
     near = dict.fromkeys(known[match] for matches in close for match in matches)
     meant = f" Did you mean {', '.join(repr(name) for name in near)}?" if near else ""
+    many = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
     raise DataError(
-        f"{listed}{meant} It has {len(columns)} columns: check the names, the delimiter, and that the "
-        "first line holds the names."
+        f"{listed}{meant} It has {many}: check the names, the delimiter, and that the first line holds the "
+        "names."
     )

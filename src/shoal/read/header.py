@@ -67,10 +67,12 @@ def check_names(names: list[str], path: Path) -> None:
 
 
 def _no_name(places: list[int], width: int, path: Path) -> DataError:
+    hint = "row numbers written by other programs often stand in such a column"
+    if 2 * len(places) > width:
+        hint = "if a title stands above the line of names, take it out"
     return DataError(
         f"{path} has {len(places)} of {width} columns without a name: {_listed(places, ', ')}, counted "
-        "from the left. Name every column, or take it out; row numbers written by other programs often "
-        "stand in such a column."
+        f"from the left. Name every column, or take it out; {hint}."
     )
 
 

@@ -287,8 +287,8 @@ def _what_is_wrong(lines: _Lines, width: int) -> DataError:
     quotes = f" Line {lines.above + line} has a quote inside a cell: does a blank stand before it?"
     return DataError(
         f"{lines.path} is ragged: its header names {_many(width, 'column')}, but {found}, the first on "
-        f"line {lines.above + min(short + long)}. Mend this, or name the right delimiter (it was read with "
-        f"{_shown(lines.delimiter)}).{quotes * (line > 0)}"
+        f"line {lines.above + min(short + long)}. Mend this, or name the right delimiter "
+        f"with --delimiter (it was read with {_shown(lines.delimiter)}).{quotes * (line > 0)}"
     )
 
 
@@ -306,8 +306,8 @@ def _bad_quotes(lines: _Lines, line: int) -> DataError:
 
 def _not_utf8(path: Path) -> DataError:
     return DataError(
-        f"{path} is not written in UTF-8. Name its encoding, such as cp1252 or latin-1 (Western Europe, "
-        "Windows)."
+        f"{path} is not written in UTF-8. Name its encoding, as in --encoding cp1252 (Windows in Western "
+        "Europe) or latin-1."
     )
 
 
