@@ -72,7 +72,7 @@ def read_csv(
     said = []
     whole, found = decode(path, encoding)
     raw, named = take_separator(whole)
-    above = whole.count(b"\n") - raw.count(b"\n")
+    above = whole.count(b"\n", 0, len(whole) - len(raw))
     del whole
     if not raw:
         raise DataError(f"{path} is empty. Give a file with a header and rows.")
