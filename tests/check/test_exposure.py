@@ -204,6 +204,49 @@ def test_columns_that_may_be_cells_are_not_listed():
         shoal.risk(first_row_for_names, quasi=["age"])
 
 
+DAYS = ["1980-01-05", "1980-02-06", "1990-03-07", "1990-04-08"]
+WRITTEN = ["05.01.1980", " 06.02.1980", "07.03.1990", ""]
+
+
+@pytest.mark.parametrize("cells", ["text", "bounds"])
+def test_dates_that_are_written_otherwise_do_not_make_everybody_safe(cells):
+    frame = pl.DataFrame({"born": DAYS})
+    release = shoal.anonymize(frame, k=2, quasi=["born"], cells=cells, method="k-member").table
+    register = pl.DataFrame({"day": WRITTEN})
+    assert shoal.attack(release, pl.DataFrame({"day": DAYS}), match={"born": "day"}).found == 4
+    with pytest.raises(
+        DataError, match=r"'born' of the release shows ranges of dates, but none of the 3"
+    ) as no:
+        shoal.attack(release, register, match={"born": "day"})
+    assert "05.01.1980" not in str(no.value)
+    assert "--kind born=date(" in str(no.value)
+    told = shoal.attack(release, register, match={"born": "day"}, kinds={"born": "date(%d.%m.%Y)"})
+    assert (told.found, told.fewest, told.mean) == (4, 2, 2.5)  # a blank may be anybody
+    for kinds in ({"day": "date(%d.%m.%Y)"}, {"born": "number"}):
+        with pytest.raises(PlanError, match="dates of a matched column"):
+            shoal.attack(release, register, match={"born": "day"}, kinds=kinds)
+
+
+def test_moments_of_a_register_are_read_by_their_form():
+    moments = [f"{day}T10:30:00" for day in DAYS]
+    release = shoal.anonymize(pl.DataFrame({"seen": moments}), k=2, quasi=["seen"], method="k-member").table
+    register = pl.DataFrame({"seen": [f"{day[8:]}/{day[5:7]}/{day[:4]} 10:30" for day in DAYS]})
+    with pytest.raises(DataError, match="ranges of dates"):
+        shoal.attack(release, register, match={"seen": "seen"})
+    kinds = {"seen": "date(%d/%m/%Y %H:%M)"}
+    assert shoal.attack(release, register, match={"seen": "seen"}, kinds=kinds).found == 4
+
+
+def test_texts_that_are_no_numbers_are_not_held_against_ranges():
+    release = pl.DataFrame({"size": ["[1, 2]", "3", "*"]})
+    with pytest.raises(DataError, match="ranges of numbers, but none of the 2 different values"):
+        shoal.attack(release, pl.DataFrame({"size": ["1,5", "2,5"]}), match={"size": "size"})
+    assert shoal.attack(release, pl.DataFrame({"size": ["1.5", "?"]}), match={"size": "size"}).found == 2
+    assert shoal.attack(release, pl.DataFrame({"size": ["", None]}), match={"size": "size"}).found == 2
+    codes = pl.DataFrame({"size": ["01", "{02, 03}", "*"]})
+    assert shoal.attack(codes, pl.DataFrame({"size": ["a", "b"]}), match={"size": "size"}).found == 2
+
+
 def test_one_wrong_column_is_answered_with_those_there_are():
     release = pl.DataFrame({"age_low": [1, 2], "age_high": [2, 2], "ill": ["a", "b"]})
     register = pl.DataFrame({"age": [1], "ort": ["x"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 CANARIES = ("zqcitycanary", "73519", "zqillcanary", "zqnamecanary")
 TABLE = "name,age,city,ill\nzqnamecanary,73519,zqcitycanary,zqillcanary\n" + "".join(
@@ -70,6 +71,20 @@ def test_what_an_attack_cannot_read_is_said(run, folder):
         assert done.code == 2
         assert said in " ".join(done.said.split())
         assert "canary" not in done.said
+
+
+def test_dates_of_a_register_are_read_as_said(run, folder):
+    run(
+        "anonymize", "in.csv", "-k", "2", "-q", "born", "-s", "ill", "-o", "out.csv", "--method", "k-member"
+    )
+    text = (folder / "in.csv").read_text()
+    (folder / "register.csv").write_text(re.sub(r"(\d{4})-(\d\d)-(\d\d)", r"\3.\2.\1", text))
+    ask = ("attack", "out.csv", "--known", "register.csv", "--match", "born")
+    refused = run(*ask)
+    assert (refused.code, "shows ranges of dates" in refused.err) == (2, True)
+    assert "05.01.1990" not in refused.said
+    done = run(*ask, "--kind", "born=date(%d.%m.%Y)", "--json")
+    assert json.loads(done.out)["attack"]["found"] == 8
 
 
 def test_a_register_may_be_written_otherwise_than_the_release(run, folder):

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from shoal.check.cover import Axis, Cell, Nodes, Side
 from shoal.check.kanonymity import Classes, classes_of, codes_of, records_of
 from shoal.check.mix import mix_of
+from shoal.check.ruler import number_of
 from shoal.errors import DataError, PlanError
-from shoal.model.cell import SUPPRESSED, parse_box
+from shoal.model.cell import SUPPRESSED, parse_box, parse_range
 from shoal.model.exposure import Homogeneity, Linkage
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.names import check_named
@@ -127,11 +128,39 @@ def _axes(
             person, values = _distinct([_text(register[part])])
             codes.append(person)
             its = [_cell(cell, side, len(parts)) for cell in cells]
+            if tree is None:
+                _check_readable(name, part, its, [value[0] for value in values if value[0] is not None])
             known.append(
                 ([value[0] for value in values], its, place, tree.nodes(of_others=True) if tree else None)
             )
     key, weight = np.unique(np.column_stack(codes), axis=0, return_counts=True)
     return weight, [Axis(key[:, at].copy(), *its) for at, its in enumerate(known)]
+
+
+def _check_readable(name: str, column: str, cells: Sequence[Cell | Side], values: Sequence[str]) -> None:
+    """Refuse values none of which is of the kind that the ranges are of: all persons would seem safe."""
+    ranges = [parse_range(cell) if isinstance(cell, str) else cell for cell in cells if cell is not None]
+    ranges = [ends for ends in ranges if ends[0] != ends[1]]
+    kinds = [
+        kind
+        for kind in ("number", "date")
+        if any(
+            number_of(low, kind) is not None and number_of(high, kind) is not None for low, high in ranges
+        )
+    ]
+    if (
+        not kinds
+        or not values
+        or any(number_of(value, kind) is not None for kind in kinds for value in values)
+    ):
+        return
+    what, how = ("numbers", "as a number") if "number" in kinds else ("dates", "as YYYY-MM-DD")
+    hint = "" if "number" in kinds else f", or say how they are written, as in --kind {name}=date(%d.%m.%Y)"
+    raise DataError(
+        f"Column {name!r} of the release shows ranges of {what}, but none of the {len(values):,} different "
+        f"values of column {column!r} of the register reads {how}, so nobody could be found. Write "
+        f"them so{hint}."
+    )
 
 
 def _cell(cell: tuple[str | None, ...], side: int, sides: int) -> Cell | Side:

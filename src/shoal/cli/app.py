@@ -200,6 +200,7 @@ def attack(
     count: o.Count = None,
     hierarchies: o.Hierarchies = None,
     hierarchy: o.Hierarchy = None,
+    kind: o.KnownKind = None,
     nearest: o.Nearest = False,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -211,7 +212,7 @@ def attack(
     What an outsider who holds an identified register can pin down. Prints counts, never a value.
     """
     from shoal.cli.screen import print_json, show_linkage
-    from shoal.cli.words import matches_of, names_of, table_of, trees_of
+    from shoal.cli.words import matches_of, names_of, pairs_of, table_of, trees_of
 
     given = context.params
     try:  # what is said of the file is said of the register; a release of ours needs no such words
@@ -229,6 +230,7 @@ def attack(
         count=count,
         k=k,
         nearest=nearest,
+        kinds=pairs_of(kind, tuple(pairs), option="--kind"),
     )
     if as_json:
         print_json({"attack": found})

@@ -112,6 +112,13 @@ Nearest = Annotated[
     bool,
     typer.Option("--nearest", help="Persons whom no record covers get the nearest ones: for means."),
 ]
+KnownKind = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=KIND",
+        help="How the register writes dates, by column of the release: birth=date(%d.%m.%Y). Repeatable.",
+    ),
+]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

@@ -14,7 +14,7 @@ from shoal.model.column import LINE, Axis, Column
 from shoal.model.plain import EXACT
 from shoal.model.plan import Kind, Plan
 
-__all__ = ["encode_number", "line_axis", "rank", "to_numbers"]
+__all__ = ["dates_as_published", "encode_number", "line_axis", "rank", "to_numbers"]
 
 
 def encode_number(
@@ -106,6 +106,15 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
             "Declare it a label."
         )
     return numbers, "integer" if whole else "float"
+
+
+def dates_as_published(series: pl.Series, kind: Kind) -> pl.Series:
+    """Texts of dates as a release writes them, blanks as null; what is no text stays."""
+    if series.dtype != pl.String:
+        return series
+    text = series.str.strip_chars()
+    days = _parse_dates(text.set(text == "", None), kind)
+    return days.dt.to_string("%Y-%m-%d" if days.dtype == pl.Date else "%Y-%m-%d %H:%M:%S%.f")
 
 
 def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:

@@ -13,6 +13,7 @@ from shoal.bound import describe_squares, prove, value_of
 from shoal.check import expose, judge_any, link
 from shoal.check import judge as check
 from shoal.encode import encode
+from shoal.encode.number import dates_as_published
 from shoal.engines.verification import verify
 from shoal.group import METHODS, check_fit, choose, facts, fill_options, load
 from shoal.group.improve import improve, prepare
@@ -35,6 +36,7 @@ __all__ = [
     "check_map",
     "check_plot",
     "check_target",
+    "dates_as_published",
     "digest_of",
     "draw",
     "draw_map",

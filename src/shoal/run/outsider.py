@@ -9,7 +9,7 @@ from shoal import engines
 from shoal.errors import PlanError
 from shoal.model.exposure import Exposure, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.plan import words_of
+from shoal.model.plan import Kind, words_of
 from shoal.read.frames import to_polars
 
 __all__ = ["attack", "risk"]
@@ -48,11 +48,13 @@ def attack(
     count: str | None = None,
     k: int = 5,
     nearest: bool = False,
+    kinds: Mapping[str, str] | None = None,
 ) -> Linkage:
     """A linkage trial: what an outsider who holds a register finds in a release.
 
     `match` says which column of the release is which of the register. Columns published as nodes of a
     hierarchy need it. `nearest` gives persons whom no record covers the nearest ones as candidates.
+    `kinds` says how the register writes dates, by the release's columns: `{"birth": "date(%d.%m.%Y)"}`.
     """
     if not isinstance(match, Mapping):
         raise PlanError("match must be a mapping: column of the release, column of the register.")
@@ -68,7 +70,18 @@ def attack(
         if not isinstance(tree, Hierarchy):
             raise PlanError(f"The hierarchy of column {name!r} is none. Use shoal.read_hierarchy.")
         trees[name] = tree
-    found: Linkage = engines.load("local").link(
+    at = engines.load("local")
+    for name, text in (kinds or {}).items():
+        kind = Kind.parse(text, column=name)
+        column = match.get(name)
+        if column is None or kind.name != "date":
+            raise PlanError(
+                f"Column {name!r}: a kind says how the register writes the dates of a matched column, as "
+                "in date(%d.%m.%Y)."
+            )
+        if column in known.columns:
+            known = known.with_columns(at.dates_as_published(known[column], kind))
+    found: Linkage = at.link(
         published,
         known,
         match=match,
