@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal.errors import DataError, MissingExtra, PlanError
 from shoal.read import read_table
 from silent import said_by
@@ -110,6 +111,26 @@ def test_blank_lines_are_no_rows(write):
     frame = read_table(write('\n\na,b\n1,"x,y"\n\n3,\n,\n\n\n')).frame
     assert frame.rows() == [("1", "x,y"), ("3", None), (None, None)]
     assert read_table(write("a,b\r\n1,2\r\n\r\n3,4\r\n\r\n")).frame.height == 2
+
+
+def test_lines_of_delimiters_alone_are_said_since_they_may_be_nobody(write):
+    table = read_table(write('a;b;c\n;;\n1;2;\n;;3\n; ;\n"";;""\n4;5;6\n;;\n'))
+    assert table.frame.height == 7
+    assert "4 lines without any cell count as rows (take them out if they are nobody)" in table.said
+    assert any(
+        word.startswith("1 line without any cell counts")
+        for word in read_table(write("a,b\n1,2\n,\n")).said
+    )
+    for text in ("a,b\n1,\n,2\n", "a\n1\n\n2\n"):
+        assert not any("without any cell" in word for word in read_table(write(text)).said)
+
+
+def test_a_release_with_rows_of_missing_cells_is_read_whole(tmp_path):
+    frame = pl.DataFrame({"a": ["x", None] * 3, "b": ["y", None] * 3, "name": list("uvwxyz")})
+    shoal.anonymize(frame, k=3, quasi=["a"], sensitive=["b"], method="k-member").write(tmp_path / "out.csv")
+    assert read_table(tmp_path / "out.csv").frame.height == 6
+    findings = shoal.verify(tmp_path / "out.csv", tmp_path / "out.certificate.json")
+    assert not any(finding.holds is False for finding in findings)
 
 
 def test_a_blank_line_of_a_single_column_is_a_missing_cell(write):
@@ -339,6 +360,18 @@ def test_a_sheet_keeps_its_types(tmp_path):
     assert read_table(tmp_path / "t.xlsx").frame.columns == ["zip"]
     sheet(tmp_path / "t.xlsx", [(" zip ", 7), (CANARY, "x")])
     assert read_table(tmp_path / "t.xlsx").frame.columns == ["zip", "7"]
+
+
+def test_what_a_sheet_leaves_behind_is_said(tmp_path):
+    pytest.importorskip("fastexcel")
+    sheet(
+        tmp_path / "t.xlsx", [("zip", "age", ""), ("01234", 3, ""), ("", "", ""), ("", 4, ""), ("", "", "")]
+    )
+    table = read_table(tmp_path / "t.xlsx")
+    assert table.frame.columns == ["zip", "age"]
+    assert table.frame.height == 4
+    assert table.said[0] == "1 column without name and cells left out"
+    assert table.said[1].startswith("2 lines without any cell count as rows")
 
 
 def test_whole_numbers_of_a_sheet_stay_whole(tmp_path):

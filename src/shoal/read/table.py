@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.errors import DataError, MissingExtra, ShoalError
 from shoal.model.plain import EXACT
+from shoal.read.empty import tell_empty
 from shoal.read.header import check_header, check_names, read_names, without_nameless
 from shoal.read.text import read_csv
 
@@ -60,8 +61,13 @@ def read_table(
                 f"{path} is of no kind that can be read. Give a file that ends in one of: "
                 f"{', '.join((*TEXT, *PACKED, *READERS))}."
             )
-        table = TableRead(_typed(path, reader))
+        frame = _typed(path, reader)
         has_names = path.suffix.lower() != ".xlsx"
+        left: list[str] = []
+        if not has_names:
+            frame, left = without_nameless(frame, path)
+            left += tell_empty(frame)
+        table = TableRead(frame, tuple(left))
     _check_frame(table.frame, path)
     if not has_names:  # then the first line was taken for them
         check_header(table.frame, path)
@@ -121,8 +127,7 @@ def _excel(path: Path) -> pl.DataFrame:
     first = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
     names = read_names(["" if name is None else name for name in first.row(0)], path)
     frame: pl.DataFrame = book.load_sheet(0).to_polars()
-    named, _ = without_nameless(frame.rename(dict(zip(frame.columns, names, strict=True))), path)
-    return _whole(named)
+    return _whole(frame.rename(dict(zip(frame.columns, names, strict=True))))
 
 
 def _whole(frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import DataError, PlanError
+from shoal.read.empty import tell_empty
 from shoal.read.header import read_names, without_nameless
 
 __all__ = ["TextTable", "decode", "guess_delimiter", "read_csv", "take_separator"]
@@ -91,7 +92,7 @@ def read_csv(
     if any(name != name.strip() for name in header):
         said.append("blanks around column names removed")
     frame, left = without_nameless(_parse(lines, names), path)
-    said += left
+    said += [*left, *tell_empty(frame)]
     if decimal == "." or b"," not in raw or (decimal is None and delimiter == ","):
         return TextTable(frame, tuple(said), delimiter, found, decimal or ".")
     del raw, lines
