@@ -7,16 +7,28 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
+import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from naive import Path, Table
+from naive import Path, Table, total_loss
 from shoal.encode import encode
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 
-__all__ = ["KINDS", "PATHS", "coded_of", "exact_table", "plan_of", "small_table", "tables"]
+__all__ = [
+    "KINDS",
+    "PATHS",
+    "coded_of",
+    "deal",
+    "exact_table",
+    "loss_of",
+    "many_columns",
+    "plan_of",
+    "small_table",
+    "tables",
+]
 
 KINDS = ("number", "date", "tree", "label")
 
@@ -177,3 +189,41 @@ def small_table(seed: int, records_of: Sequence[int], k_of: Sequence[int]) -> tu
         copies=copies,
     )
     return table, luck.choice(k_of)
+
+
+_HUNDRED = [(f"{i:02d}", f"{i:02d}"[:1], "*") for i in range(100)]
+
+
+def many_columns(rows: int, seed: int) -> Table:
+    """Twelve numbers that never tie, a tree, and a label of more members than one word of bits holds."""
+    rng = np.random.default_rng(seed)
+    numbers = [f"number {at}" for at in range(12)]
+    return Table(
+        cells={name: rng.permutation(10_000)[:rows].tolist() for name in numbers}
+        | {
+            "tree": [_HUNDRED[i][0] for i in rng.integers(0, 100, rows).tolist()],
+            "label": [f"L{i}" for i in rng.integers(0, 80, rows).tolist()],
+        },
+        kinds=dict.fromkeys(numbers, "number") | {"tree": "tree", "label": "label"},
+        paths={"tree": _HUNDRED},
+    )
+
+
+def deal(coded: Coded, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pieces of one record each, in random groups of at least k."""
+    records = np.random.default_rng(seed).permutation(np.repeat(np.arange(coded.distinct), coded.count))
+    groups = max(1, records.size // k)
+    group = np.minimum(np.arange(records.size) // k, groups - 1).astype(np.int32)
+    return records, group, np.ones(records.size, dtype=np.int64)
+
+
+def loss_of(table: Table, coded: Coded, row: np.ndarray, group: np.ndarray, count: np.ndarray) -> float:
+    """By raw cells, withheld in full."""
+    first = {int(line): at for at, line in enumerate(coded.row)}
+    single = Table(table.cells, table.kinds, table.paths, table.weights, table.loss)
+    total = 0.0
+    for g in set(group.tolist()):
+        rows = [first[int(line)] for line in row[group == g]]
+        each = table.weight if g < 0 else total_loss(single, [rows]) / len(rows)
+        total += each * int(count[group == g].sum())
+    return total

@@ -9,28 +9,11 @@ from hypothesis import strategies as st
 
 from naive import Table, group_loss
 from shoal.kernels.grown import grow_crowds
-from shoal.kernels.near import draw_orders, list_near
+from shoal.kernels.near import draw_orders, list_near, near_rows
 from shoal.kernels.ruler import make_ruler
 from shoal.kernels.spans import distance
 from shoal.model.coded import Coded
-from tables import coded_of, tables
-
-LEAVES = [(f"{i:02d}", f"{i:02d}"[:1], "*") for i in range(100)]
-
-
-def many_columns(rows: int, seed: int) -> Table:
-    """Twelve numbers that never tie, a tree, and a label of more members than one word of bits holds."""
-    random = np.random.default_rng(seed)
-    numbers = [f"number {at}" for at in range(12)]
-    return Table(
-        cells={name: random.permutation(10_000)[:rows].tolist() for name in numbers}
-        | {
-            "tree": [LEAVES[i][0] for i in random.integers(0, 100, rows).tolist()],
-            "label": [f"L{i}" for i in random.integers(0, 80, rows).tolist()],
-        },
-        kinds=dict.fromkeys(numbers, "number") | {"tree": "tree", "label": "label"},
-        paths={"tree": LEAVES},
-    )
+from tables import coded_of, many_columns, tables
 
 
 def grown_from(table: Table, start: int, free: set[int], k: int) -> tuple[float, list[int]]:
@@ -40,8 +23,8 @@ def grown_from(table: Table, start: int, free: set[int], k: int) -> tuple[float,
         left = sorted(free - set(crowd))
         if not left:
             return np.inf, crowd
-        crowd.append(min(left, key=lambda row: group_loss(table, [*crowd, row]) / (len(crowd) + 1)))
-    return group_loss(table, crowd) / k, crowd
+        crowd.append(min(left, key=lambda row: group_loss(table, [*crowd, row])))
+    return group_loss(table, crowd), crowd
 
 
 def cheapest_first(table: Table, k: int) -> list[float]:
@@ -63,8 +46,14 @@ def costs_of(table: Table, coded: Coded, label: np.ndarray, groups: int) -> list
     found = []
     for g in range(groups):
         rows = [place[int(row)] for row in np.flatnonzero(label == g)]
-        found.append(group_loss(table, rows) / len(rows))
+        found.append(group_loss(table, rows))
     return found
+
+
+def grown(coded: Coded, k: int, listed: int) -> tuple[np.ndarray, int]:
+    random = np.random.default_rng(0)
+    near = near_rows(coded.codes, coded.metric, listed, random)
+    return grow_crowds(coded.codes, coded.count, coded.metric, k, near, random)
 
 
 @pytest.mark.parametrize(("seed", "k"), [(0, 2), (1, 3), (2, 4), (3, 7)])
@@ -72,8 +61,7 @@ def test_with_all_rows_listed_the_cheapest_of_all_crowds_is_taken_first(seed: in
     table = many_columns(26, seed)
     coded = coded_of(table, k)
     assert coded.distinct == 26
-    random = np.random.default_rng(0)
-    label, groups = grow_crowds(coded.codes, coded.count, coded.metric, k, 25, random)
+    label, groups = grown(coded, k, 25)
     assert costs_of(table, coded, label, groups) == pytest.approx(cheapest_first(table, k))
 
 
@@ -82,7 +70,7 @@ def test_with_all_rows_listed_the_cheapest_of_all_crowds_is_taken_first(seed: in
 def test_crowds_hold_k_records_and_leave_fewer(table, k, listed):
     assume(sum(table.counts) >= 2)
     coded = coded_of(table, 2)
-    label, groups = grow_crowds(coded.codes, coded.count, coded.metric, k, listed, np.random.default_rng(0))
+    label, groups = grown(coded, k, listed)
     held = np.bincount(label[label >= 0], weights=coded.count[label >= 0], minlength=groups)
     assert held.size == groups
     assert np.all(held >= k)
@@ -95,7 +83,7 @@ def test_rows_that_are_near_too_few_others_still_find_a_group() -> None:
         cells={"number": [100 * (row // 2) + row % 2 for row in range(20)]}, kinds={"number": "number"}
     )
     coded = coded_of(table, 4)
-    label, groups = grow_crowds(coded.codes, coded.count, coded.metric, 4, 1, np.random.default_rng(0))
+    label, groups = grown(coded, 4, 1)
     assert groups >= 1
     assert np.bincount(label[label >= 0]).min() >= 4
     assert np.sum(label < 0) < 4

@@ -8,13 +8,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from naive import Table, total_loss
+from shoal.kernels import region
 from shoal.kernels.near import list_near
+from shoal.kernels.rebuild import rebuild
 from shoal.kernels.region import improve_region
 from shoal.kernels.ruler import make_ruler
 from shoal.kernels.spans import distance
 from shoal.kernels.state import box_without, load_state, read_state
 from shoal.model.coded import Coded
-from tables import coded_of, tables
+from tables import coded_of, deal, loss_of, tables
 
 
 def long_table(rows: int, seed: int) -> Table:
@@ -30,26 +32,6 @@ def long_table(rows: int, seed: int) -> Table:
         kinds={"number": "number", "tree": "tree", "label": "label"},
         paths={"tree": leaves},
     )
-
-
-def deal(coded: Coded, k: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pieces of one record each, in random groups of at least k."""
-    records = np.random.default_rng(seed).permutation(np.repeat(np.arange(coded.distinct), coded.count))
-    groups = max(1, records.size // k)
-    group = np.minimum(np.arange(records.size) // k, groups - 1).astype(np.int32)
-    return records, group, np.ones(records.size, dtype=np.int64)
-
-
-def loss_of(table: Table, coded: Coded, row: np.ndarray, group: np.ndarray, count: np.ndarray) -> float:
-    """By raw cells, withheld in full."""
-    first = {int(line): at for at, line in enumerate(coded.row)}
-    single = Table(table.cells, table.kinds, table.paths, table.weights, table.loss)
-    total = 0.0
-    for g in set(group.tolist()):
-        rows = [first[int(line)] for line in row[group == g]]
-        each = table.weight if g < 0 else total_loss(single, [rows]) / len(rows)
-        total += each * int(count[group == g].sum())
-    return total
 
 
 def orders_of(coded: Coded) -> np.ndarray:
@@ -69,7 +51,7 @@ def run(
 ):
     orders = orders_of(coded)
     return improve_region(
-        coded.codes, coded.metric, *pieces, k, quota, coded.weight, with_sweep, tries, orders, 7, heat
+        coded.codes, coded.metric, *pieces, k, quota, coded.weight, with_sweep, tries, orders, None, 7, heat
     )
 
 
@@ -94,15 +76,19 @@ def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed
 
 
 @pytest.mark.parametrize("heat", [0.0, 1.0])
-def test_pools_of_too_many_boxes_are_grown_row_by_row(heat):
+@pytest.mark.parametrize("columns", [10, 28])
+def test_rows_of_many_columns_or_labels_change_places(columns, heat, monkeypatch):
     random = np.random.default_rng(3)
-    names = [f"label{at}" for at in range(28)]
+    names = [f"label{at}" for at in range(columns)]
     table = Table(
         {name: random.choice(list("abcd"), 90).tolist() for name in names}, dict.fromkeys(names, "label")
     )
     coded = coded_of(table, 5)
     pieces = deal(coded, 5, 1)
+    tries = []
+    monkeypatch.setattr(region, "rebuild", lambda *its: tries.append(its[3]) or rebuild(*its))
     row, group, count, won = run(coded, pieces, 5, 0, 400, with_sweep=False, heat=heat)
+    assert tries == ([200] if columns == 10 else [])
     before = loss_of(table, coded, *pieces)
     assert loss_of(table, coded, row, group, count) == pytest.approx(before - won, abs=1e-6)
     assert won > 0.01 * before
@@ -115,7 +101,7 @@ def test_heat_makes_some_pools_worse_and_cold_none():
     coded = coded_of(table, 4)
     row, group, count, _ = run(coded, deal(coded, 4, 1), 4, 0, 2000)
     good = (row, group.astype(np.int32), count)
-    assert run(coded, good, 4, 0, 200, with_sweep=False, heat=1.0)[3] < 0
+    assert run(coded, good, 4, 0, 200, with_sweep=False, heat=5.0)[3] < 0
     assert run(coded, good, 4, 0, 200, with_sweep=False)[3] >= 0
 
 

@@ -48,6 +48,7 @@ from shoal.kernels.cube import build_cube, shape_of
 from shoal.kernels.cuts import cut_apart
 from shoal.kernels.grown import grow_crowds
 from shoal.kernels.leftovers import insert_left
+from shoal.kernels.near import WIDE, near_rows
 from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded, Metric
@@ -81,8 +82,8 @@ HALVINGS = ((2, 1), (0, 0))
 blocks of a large table are grouped by each, to find out which loses less."""
 TRIED = 4
 """Blocks that try."""
-WIDE, WIDE_WHOLE = 10, 200_000
-"""Axes above which crowds are grown, and how many distinct rows of such a table are grouped together."""
+WIDE_WHOLE = 200_000
+"""Distinct rows that are grouped together where there are so many axes that crowds are grown."""
 LISTED = {"quick": 16, "normal": 24, "thorough": 48}
 """Near rows listed for each row where crowds are grown."""
 FIRST_CAP = 1.0 / 64
@@ -107,8 +108,12 @@ def group(coded: Coded, task: Task) -> Grouping:
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
         blocks = _blocks(coded, task, pool)
         quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
+        near = None
         if coded.codes.shape[1] > WIDE:
-            found = [[one] for one in pool.map(lambda rows: _grown(coded, rows, task, quota), blocks)]
+            lists = list(pool.map(lambda rows: _near(coded, rows, task), blocks))
+            all_grown = pool.map(lambda rows, its: _grown(coded, rows, its, task, quota), blocks, lists)
+            found = [[one] for one in all_grown]
+            near = lists[0] if blocks[0].size == coded.distinct else None
         else:
             found = _from_cubes(coded, blocks, task, quota, pool)
         with_copies = [
@@ -123,7 +128,7 @@ def group(coded: Coded, task: Task) -> Grouping:
         its_label, its_groups, _ = min(its, key=lambda one: one[2])  # the first wins a tie
         label[rows] = np.where(its_label >= 0, its_label + groups, -1)
         groups += its_groups
-    return Grouping.of_labels(label, coded.count)
+    return Grouping.of_labels(label, coded.count, near=near)
 
 
 def _blocks(coded: Coded, task: Task, pool: ThreadPoolExecutor) -> list[Rows]:
@@ -199,25 +204,31 @@ def _crowds(coded: Coded, rows: Rows, price: float, halvings: Halvings, task: Ta
             too_many = True
     if not too_many:
         return _finished(coded, rows, label, groups, k, quota)
-    grown = _grown(coded, rows, task, quota)
+    grown = _grown(coded, rows, _near(coded, rows, task), task, quota)
     if groups == 0:
         return grown
-    rest, new = _grow(coded, rows[free], task)
+    rest, new = _grow(coded, rows[free], _near(coded, rows[free], task), task)
     label[free] = np.where(rest >= 0, rest + groups, -1)
     mixed = _finished(coded, rows, label, groups + new, k, quota)
     return min(mixed, grown, key=lambda one: one[2])
 
 
-def _grown(coded: Coded, rows: Rows, task: Task, quota: int) -> Found:
+def _grown(coded: Coded, rows: Rows, near: NDArray[np.int64], task: Task, quota: int) -> Found:
     """Groups of a block, all of them grown."""
-    return _finished(coded, rows, *_grow(coded, rows, task), task.k, quota)
+    label, groups = _grow(coded, rows, near, task)
+    return _finished(coded, rows, label, groups, task.k, quota)
 
 
-def _grow(coded: Coded, rows: Rows, task: Task) -> tuple[Labels, int]:
-    """Crowds grown row by row, and how many; some rows may be left over."""
+def _near(coded: Coded, rows: Rows, task: Task) -> NDArray[np.int64]:
+    """Rows near each row of a block."""
     listed = LISTED[task.effort.level or "normal"]
+    return near_rows(coded.codes[rows], coded.metric, listed, np.random.default_rng(task.seed))
+
+
+def _grow(coded: Coded, rows: Rows, near: NDArray[np.int64], task: Task) -> tuple[Labels, int]:
+    """Crowds grown row by row, and how many; some rows may be left over."""
     random = np.random.default_rng(task.seed)
-    return grow_crowds(coded.codes[rows], coded.count[rows], coded.metric, task.k, listed, random)
+    return grow_crowds(coded.codes[rows], coded.count[rows], coded.metric, task.k, near, random)
 
 
 def _finished(coded: Coded, rows: Rows, label: Labels, groups: int, k: int, quota: int) -> Found:

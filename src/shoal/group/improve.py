@@ -13,15 +13,17 @@ Method
     region first a sweep of local search: close a group and spread its rows, shrink it and eject the
     rest, split it, move rows or some of their copies, withhold and give back. Then rebuilds: pool
     a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
-    prices, row by row where it has too many boxes, and keep what is better. Near is what stands
-    beside a row in some sorted orders. A step is one rebuild tried. Where there are many steps, a pool
-    may become worse at first, by less and less as the end comes near: that leads out of valleys. The
-    best of all rounds is what remains. An effort of a level is one such cycle; one in seconds or steps
-    is a row of cycles, each twice as long as the last and begun at the best so far, so that it may end
-    at any step.
+    prices, and keep what is better. Near is what stands beside a row in some sorted orders. In tables of
+    many columns, whose pools have too many boxes, a row changes places with the best row of a near group
+    instead; where there are labels, which have no order, so does half of the steps. A step is one rebuild
+    tried, or some changes of places. Where there are many steps, groups may become worse at first, by
+    less and less as the end comes near: that leads out of valleys. The best of all rounds is what
+    remains. An effort of a level is one such cycle; one in seconds or steps is a row of cycles, each
+    twice as long as the last and begun at the best so far, so that it may end at any step.
 
 Cost
-    A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes; memory O(n).
+    A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes, a change of
+    places O(k); memory O(n).
 
 Reference
     Our own. Large neighbourhood search: P. Shaw. Using constraint programming and local search methods
@@ -44,7 +46,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import warm
-from shoal.kernels.region import Found, improve_region
+from shoal.kernels.near import WIDE, draw_orders, near_rows
+from shoal.kernels.region import LISTED, Found, improve_region
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, TREE
@@ -61,17 +64,18 @@ WORK = {"quick": 1.0e6, "normal": 9e6, "thorough": 110e6}
 """The effort of each level, in millionths of a second of one core."""
 PER_RECORD = {"quick": 60, "normal": 250, "thorough": 15_000}
 """No more work than this per record, in the same unit: small tables are done sooner."""
-ROUND = 0.4e6
-"""Work between two cuts, per region, in the same unit."""
+ROUND, WIDE_ROUND = 0.4e6, 0.15e6
+"""Work between two cuts, per region, in the same unit; less where groups of many columns stand in the way
+of any cut."""
 ORDERS = 8
-"""Sorted orders in which near rows are sought."""
-WIDE = 12
-"""Axes from which on a step takes longer: fewer steps are the same work."""
+"""Sorted orders in which near rows are sought, but in tables of many columns, where the lists are made once
+and not anew for every region."""
 HUGE = 4_000_000
 """Distinct rows from which on a quick effort has no time for a sweep."""
 HEAT, RECORDS, MANY = 1.0, 25, 50
-"""How much worse a pool may become at first: by the mean loss of one of its records, of one in so many
-where groups are larger, in a cycle of so many steps per group; in a shorter one it is less."""
+"""How much worse a pool, or two groups that change rows, may become at first: by the mean loss of one of
+its records, of one in so many where groups are larger, in a cycle of so many steps per group; in a
+shorter one it is less."""
 FIRST_CYCLE = 10
 """Steps per group in the first cycle of an effort in seconds or steps."""
 PATIENCE = 40
@@ -109,8 +113,6 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     most = steps_of(task.effort, k=task.k, groups=grouping.groups)
     if task.effort.level == "quick" and coded.distinct >= HUGE:
         return grouping
-    if task.effort.level is not None and most is not None:
-        most = int(most * min(1.0, WIDE / max(1, coded.codes.shape[1])))
     begin = time.monotonic()
     enough = 0.0
     if task.stop_at is not None and grouping.proof is not None:
@@ -118,6 +120,11 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     loss = first = least = _total_loss(coded, grouping)
     best = pieces
     gaps = _gaps(coded)
+    is_wide = coded.codes.shape[1] > WIDE
+    near = grouping.near
+    if is_wide and near is None:
+        near = near_rows(coded.codes, coded.metric, LISTED, random)
+    work = WIDE_ROUND if is_wide else ROUND
     many = max(1, grouping.groups)
     cycle = most if task.effort.level is not None and most is not None else FIRST_CYCLE * many
     start = steps = idle = number = 0
@@ -133,13 +140,13 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
                 start, cycle = steps, 2 * cycle
                 loss, pieces = least, best
             parts = _cut(coded, pieces, gaps, random)
-            now = min(len(parts) * max(1, int(ROUND / work_of(task.k))), start + cycle - steps)
+            now = min(len(parts) * max(1, int(work / work_of(task.k))), start + cycle - steps)
             if most is not None:
                 now = min(now, most - steps)
             with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
             heat = HEAT * max(1.0, task.k / RECORDS) * min(1.0, cycle / (MANY * many))
             heat *= (1.0 - (steps - start) / max(1, cycle)) ** 2
-            jobs = _start(pool, coded, pieces, task, parts, random, now, with_sweep, heat)
+            jobs = _start(pool, coded, pieces, task, parts, near, random, now, with_sweep, heat)
             pieces, won = _join(jobs)
             loss -= won
             steps += now
@@ -239,6 +246,17 @@ def _cut(
     return np.split(by_part, np.cumsum(np.bincount(part_of_piece))[:-1])
 
 
+def _near_within(near: NDArray[np.int64], rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The lists of some rows, numbered as these are; what stands elsewhere is left out."""
+    place = np.full(len(near) + 1, -1, dtype=np.int64)  # the last place is for -1
+    place[rows] = np.arange(rows.size)
+    found: NDArray[np.int64] = place[near[rows]]
+    found[:, 1:] = np.take_along_axis(
+        found[:, 1:], np.argsort(found[:, 1:] < 0, axis=1, kind="stable"), axis=1
+    )
+    return found
+
+
 def _share(spare: int, pieces: Pieces, parts: list[NDArray[np.int64]]) -> list[int]:
     """The quota of each region: what it withholds now, and its share of what is left of the quota."""
     _, group, count = pieces
@@ -255,14 +273,14 @@ def _start(
     pieces: Pieces,
     task: Task,
     parts: list[NDArray[np.int64]],
+    near: NDArray[np.int64] | None,
     random: np.random.Generator,
     steps: int,
     with_sweep: bool,
     heat: float,
 ) -> list[tuple[NDArray[np.int32], Future[Found]]]:
     """Start the work on every region: its distinct rows, and what will be found."""
-    axes = coded.codes.shape[1]
-    orders = np.array([random.permutation(axes) for _ in range(ORDERS)])
+    orders = draw_orders(coded.codes.shape[1], ORDERS, random)
     spare = _share(task.withhold - int(pieces[2][pieces[1] < 0].sum()), pieces, parts)
     upto = np.linspace(0, steps, len(parts) + 1).astype(np.int64)
     jobs = []
@@ -281,6 +299,7 @@ def _start(
             with_sweep,
             int(upto[at + 1] - upto[at]),
             orders,
+            None if near is None else _near_within(near, rows),
             int(random.integers(2**62)),
             heat,
         )

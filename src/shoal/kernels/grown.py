@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from shoal.kernels.compiled import entry, inner
 from shoal.kernels.cuts import cut_apart
 from shoal.kernels.duals import sink
-from shoal.kernels.near import draw_orders, list_near
+from shoal.kernels.near import near_rows
 from shoal.kernels.ruler import Ruler, make_ruler
 from shoal.kernels.state import State, add_row, empty_state, joined_cost
 from shoal.kernels.threads import over_rows
 
 __all__ = ["grow_crowds"]
 
-ORDERS, ROUNDS = 8, 3
-"""Sorted orders in which near rows are sought, and how often the near rows of near rows are looked at."""
+FREE, NOBODY = -1, -2
+"""Labels of a row that no crowd has taken, and of one that stands for no record."""
 SLACK = 1e-12
 """A crowd costs what it did before but for rounding: the same rows may be summed in another order."""
 
@@ -31,41 +31,36 @@ def grow_crowds(
     count: NDArray[np.int64],
     metric,
     k: int,
-    listed: int,
+    near: NDArray[np.int64],
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int32], int]:
     """Label rows; -1 where fewer than k records were left, or a row stands for none. And how many groups.
 
-    `listed` near rows are known for each row. Rows whose near ones are all taken wait until lists are made
-    anew among those left.
+    `near` lists the rows near each row as `near_rows` does. Rows whose near ones are all taken wait until
+    lists as long are made anew among those left.
     """
     label = np.full(len(codes), -1, dtype=np.int32)
-    free = np.flatnonzero(count > 0)
+    free = np.arange(len(codes))
     groups = 0
     while count[free].sum() >= k:
-        found, new = _take_all(codes[free], count[free], metric, k, listed, random)
+        found, new = _take_all(codes[free], count[free], metric, k, near)
         if new == 0:  # too few are near one another: cuts always find a group
             found = cut_apart(codes[free], count[free], metric, k)
             new = int(found.max()) + 1
         label[free] = np.where(found >= 0, found + groups, -1)
         groups += new
-        free = free[found < 0]
+        free = free[(found < 0) & (count[free] > 0)]
+        near = near_rows(codes[free], metric, near.shape[1] - 1, random)
     return label, groups
 
 
 def _take_all(
-    codes: NDArray[np.int32],
-    count: NDArray[np.int64],
-    metric,
-    k: int,
-    listed: int,
-    random: np.random.Generator,
+    codes: NDArray[np.int32], count: NDArray[np.int64], metric, k: int, near: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], int]:
     """Crowds among the near rows of one list."""
     own, ruler = make_ruler(metric, codes)
-    near = list_near(own, ruler, listed, draw_orders(codes.shape[1], ORDERS, random), ROUNDS)
-    label = np.full(len(own), -1, dtype=np.int32)
-    key = np.empty(len(own))
+    label = np.where(count > 0, FREE, NOBODY).astype(np.int32)
+    key = np.full(len(own), np.inf)
 
     def start(first: int, last: int) -> None:
         _start(ruler, _desk(own, ruler, near), count, k, label, key, *_room(own, near, k), first, last)
@@ -73,7 +68,7 @@ def _take_all(
     over_rows(len(own), start)
     row = np.argsort(key, kind="stable")
     groups = _take(ruler, _desk(own, ruler, near), count, k, label, key[row], row, *_room(own, near, k))
-    return label, int(groups)
+    return np.maximum(label, FREE), int(groups)
 
 
 def _desk(codes: NDArray[np.int32], ruler: Ruler, near: NDArray[np.int64]) -> State:
@@ -119,7 +114,7 @@ def _grow(ruler, desk, count, k, label, seed, member, waiting, bound, seen):
             other = near[row, n]
             if other < 0:
                 break
-            if label[other] < 0 and seen[other] != clock:
+            if label[other] == FREE and seen[other] != clock:
                 seen[other] = clock
                 waiting[many] = other
                 bound[many] = cost
@@ -145,7 +140,8 @@ def _grow(ruler, desk, count, k, label, seed, member, waiting, bound, seen):
 def _start(ruler, desk, count, k, label, key, member, waiting, bound, seen, first, last):
     """What a crowd that starts at each of these rows costs while all are free."""
     for row in range(first, last):
-        _, key[row] = _grow(ruler, desk, count, k, label, row, member, waiting, bound, seen)
+        if label[row] == FREE:
+            _, key[row] = _grow(ruler, desk, count, k, label, row, member, waiting, bound, seen)
 
 
 @entry

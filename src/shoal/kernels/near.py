@@ -11,14 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compiled import entry, leaf
-from shoal.kernels.ruler import AT, FORM, Ruler, width
+from shoal.kernels.ruler import AT, FORM, Ruler, make_ruler, width
 from shoal.kernels.spans import SET
 from shoal.kernels.threads import over_rows
 
-__all__ = ["draw_orders", "list_near"]
+__all__ = ["WIDE", "draw_orders", "list_near", "near_rows"]
 
+WIDE = 10
+"""Axes above which rows that stand beside each other are seldom near, and boxes are too many to list."""
 BESIDE = 10
 """Rows looked at on either side, per order."""
+ORDERS, ROUNDS = 8, 3
+"""Sorted orders of a table of many columns, and how often the near rows of near rows are looked at."""
+
+
+def near_rows(
+    codes: NDArray[np.int32], metric, wanted: int, random: np.random.Generator
+) -> NDArray[np.int64]:
+    """The lists of `list_near` for a table of many columns, however large."""
+    own, ruler = make_ruler(metric, codes)
+    return list_near(own, ruler, wanted, draw_orders(codes.shape[1], ORDERS, random), ROUNDS)
 
 
 def draw_orders(axes: int, orders: int, random: np.random.Generator) -> NDArray[np.int64]:

@@ -1,7 +1,5 @@
 """Rebuild a few groups at a time: the cheapest crowd first among all boxes of a pool, at noisy prices.
 
-In tables of many columns, where a pool has too many boxes, groups grow row by row instead.
-
 A pool is a handful of near groups. Its rows lie in the order of one axis, the sweep; every other axis
 has a tree over the codes in the pool. Cells are the closed combinations of nodes; in a cell any run of
 rows in sweep order is a box.
@@ -33,19 +31,16 @@ from shoal.kernels.pool import (
 from shoal.kernels.ruler import KIND, LENGTH, Ruler
 from shoal.kernels.spans import LINE, SET
 from shoal.kernels.state import QUOTA, SIZE, State, empty_state
-from shoal.kernels.trial import adopt, clear, grow_groups, insert_rest, take_runs
+from shoal.kernels.trial import adopt, clear, insert_rest, take_runs
 
 __all__ = ["rebuild"]
 
 MOST_POOLED = 7
 """Groups in a pool, at most."""
 MOST_LOOKS = 1_000
-"""Looks at rows for each row of a pool; one with more boxes is grown row by row."""
+"""Looks at rows for each row of a pool; one with more boxes is left as it is."""
 SMALLER, LARGER, LEAST = 0.9, 0.05, 2.0
 """What becomes of the largest pool, in groups: a part of it after too many boxes, else a bit more."""
-GROWN, TRIED_AGAIN = 4.0, 32
-"""Where even the least pool has too many boxes, groups are grown row by row in pools of up to so many;
-once in so many steps boxes are tried again."""
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
 
@@ -225,8 +220,7 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
     total = 0.0
     largest = np.float64(chosen.size)
     for _ in range(tries):
-        is_listed = largest > LEAST or draw(random) < 1.0 / TRIED_AGAIN
-        wanted = 2 + np.int64(draw(random) * (max(largest, GROWN) - 1.0))
+        wanted = 2 + np.int64(draw(random) * (largest - 1.0))
         groups = choose_pool(ruler, state, random, k, wanted, chosen, score)
         if groups < 2:
             continue
@@ -242,18 +236,15 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
             worst = max(worst, cost[chosen[c]])
         sweep, used = _plant_all(ruler, state.codes, desk, rows, leaves, nodes, order)
         cap = worst * 1.05 + 0.02
-        cells = np.int64(-1)
-        if is_listed:
-            cells = _find_cells(desk, k, rows, order, used, leaves, nodes, cap)
-            if cells < 0:  # too many boxes: smaller pools for a while
-                largest = max(LEAST, largest * SMALLER)
-            else:
-                largest = min(np.float64(chosen.size), largest + LARGER)
-            is_listed = cells > 0
+        cells = _find_cells(desk, k, rows, order, used, leaves, nodes, cap)
+        if cells < 0:  # too many boxes: smaller pools for a while
+            largest = max(LEAST, largest * SMALLER)
+            continue
+        largest = min(np.float64(chosen.size), largest + LARGER)
         if cells == 0:
             continue
         trial.stock[QUOTA] = state.stock[QUOTA] - group[cost.size - 1, SIZE]
-        entries = cell[cells - 1, 0] + cell[cells - 1, 1] if is_listed else np.int64(0)
+        entries = cell[cells - 1, 0] + cell[cells - 1, 1]
         for t in range(rows):
             kept_price[t] = price[t]
             kept[t] = pool[t, FREE]
@@ -276,10 +267,7 @@ def _rebuild(ruler, state, desk, trial, k, tries, chosen, score, heat):
                 cell[c, 1] = kept[MOST_ROWS + c]
             for e in range(entries):
                 entry[e] = kept[MOST_ROWS + MOST_CELLS + e]
-            if is_listed:
-                take_runs(ruler, desk, trial, k, cells, sweep, -top, cap)
-            else:
-                grow_groups(ruler, trial, pool, rows, k, random)
+            take_runs(ruler, desk, trial, k, cells, sweep, -top, cap)
             new = insert_rest(ruler, trial, pool, rows, limit)
             is_other = new < old - 1e-9 or new > old + 1e-9
             is_taken = is_other and new < limit and adopt(state, trial, chosen, groups)

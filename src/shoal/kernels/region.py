@@ -1,4 +1,7 @@
-"""One region of a table improved by itself: a sweep of local search, then rebuilds of small pools."""
+"""One region of a table improved by itself: a sweep of local search, then rebuilds of small pools.
+
+In tables of many columns, and of labels, rows change places instead, or too.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import warm
-from shoal.kernels.near import list_near
+from shoal.kernels.near import WIDE, list_near
 from shoal.kernels.rebuild import rebuild
-from shoal.kernels.ruler import make_ruler
+from shoal.kernels.ruler import FORM, LENGTH, Ruler, make_ruler
 from shoal.kernels.search import sweep
+from shoal.kernels.spans import SET
 from shoal.kernels.state import load_state, read_state
+from shoal.kernels.swaps import swap_rows
 
-__all__ = ["Found", "improve_region"]
+__all__ = ["LISTED", "Found", "improve_region"]
 
 LISTED = 24
 """Near rows listed for each row."""
+
+SWAPS, COOLER = 50, 0.6
+"""Tries to let rows change places that are worth one pool, and how much less heat they bear."""
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
 
@@ -32,19 +40,33 @@ def improve_region(
     with_sweep: bool,
     tries: int,
     orders: NDArray[np.int64],
+    near: NDArray[np.int64] | None,
     seed: int,
     heat: float,
 ) -> Found:
     """Improve the pieces given by themselves; the new pieces and the loss won.
 
     `codes` are the region's own rows and `row` says which one a piece is a copy of; `orders` are the
-    orders of the axes in which near rows are sought. With `heat` the loss won may be below 0.
+    orders of the axes in which near rows are sought, unless `near` lists them as `list_near` does. With
+    `heat` the loss won may be below 0.
     """
     own, ruler = make_ruler(metric, codes)
-    near = list_near(own, ruler, LISTED, orders)
+    if near is None:
+        near = list_near(own, ruler, LISTED, orders)
     state = load_state(own, ruler, near, k, row, group, count, quota, full)
     won = sweep(ruler, state, k) if with_sweep else 0.0
-    if tries > 0:
+    pools = _pools(ruler, tries)
+    if pools > 0:
         warm.wait()
-        won += rebuild(ruler, state, k, tries, seed, heat)
+        won += rebuild(ruler, state, k, pools, seed, heat)
+    if pools < tries:
+        won += swap_rows(ruler, state, k, SWAPS * (tries - pools), seed, COOLER * heat)
     return *read_state(state), won
+
+
+def _pools(ruler: Ruler, tries: int) -> int:
+    """How many of the tries are pools: none with many columns, half with labels, which have no order."""
+    if len(ruler.shape) > WIDE:
+        return 0
+    has_labels = np.any((ruler.shape[:, FORM] == SET) & (ruler.shape[:, LENGTH] > 2))
+    return tries // 2 if has_labels else tries

@@ -29,6 +29,7 @@ __all__ = [
     "SEEN",
     "SIZE",
     "TWIN",
+    "WORD",
     "State",
     "add_row",
     "best_group",

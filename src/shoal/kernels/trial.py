@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import inner
-from shoal.kernels.pool import FAR, FREE, LEAF, draw
+from shoal.kernels.pool import FAR, FREE, LEAF
 from shoal.kernels.ruler import width
 from shoal.kernels.state import (
     AFTER,
@@ -25,13 +25,12 @@ from shoal.kernels.state import (
     drop_group,
     drop_piece,
     join,
-    joined_cost,
     link,
     new_group,
     new_piece,
 )
 
-__all__ = ["adopt", "clear", "grow_groups", "insert_rest", "take_runs"]
+__all__ = ["adopt", "clear", "insert_rest", "take_runs"]
 
 BUCKETS = 256
 
@@ -117,48 +116,6 @@ def take_runs(ruler, desk, trial, k, cells, sweep, low, high):
                 cell_of[cell, 2] = bucket[place]
                 bucket[place] = cell
             cell = cell + 1 if now < 0 else bucket[now]
-
-
-@inner
-def grow_groups(ruler, trial, pool, rows, k, random):
-    """Grow groups of k free records into `trial`: from a row on, always by the row that adds least."""
-    left = np.int64(0)
-    for t in range(rows):
-        left += pool[t, FREE]
-    at = np.int64(draw(random) * rows)
-    while left >= k:
-        g = new_group(trial.group, trial.stock)
-        members, size = np.int64(0), np.int64(0)
-        while size < k:
-            copies = min(pool[at, FREE], k - size)
-            pool[at, FREE] -= copies
-            left -= copies
-            size += copies
-            row = pool[at, 0]
-            link(trial.piece, trial.group, new_piece(trial.piece, trial.stock, trial.near, row, copies), g)
-            add_row(ruler.shape, trial.stock, trial.codes, row, members, trial.box, trial.bits, g)
-            members += 1
-            least, most = FAR, -1.0
-            near, far = at, at
-            for t in range(rows):
-                if pool[t, FREE] > 0:
-                    cost = joined_cost(
-                        ruler.shape,
-                        ruler.data,
-                        trial.stock,
-                        trial.codes,
-                        pool[t, 0],
-                        trial.box,
-                        trial.bits,
-                        g,
-                        least if size < k else FAR,
-                    )
-                    if cost < least:
-                        least, near = cost, t
-                    if cost > most:
-                        most, far = cost, t
-            at = near if size < k else far
-        trial.cost[g] = box_cost(ruler.shape, ruler.data, trial.box, g)
 
 
 @inner

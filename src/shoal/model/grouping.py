@@ -30,7 +30,8 @@ class Grouping:
     `centre` holds a distinct row per group where the method has centres. `proof` is a bound the method
     found on its way; `steps` says how much effort was spent; `factor` overrides the method's proven
     factor where this run's differs; `objective` the method's objective where an option chose another;
-    `beside` lists pairs of groups where only those may ever be joined.
+    `beside` lists pairs of groups where only those may ever be joined; `near` a line per distinct row: -1,
+    then rows near it, nearest first, -1 after the last, where the method has found them on its way.
     """
 
     distinct: NDArray[np.int32]
@@ -42,6 +43,7 @@ class Grouping:
     factor: float | None = None
     objective: str | None = None
     beside: NDArray[np.int32] | None = None
+    near: NDArray[np.int64] | None = None
 
     @property
     def groups(self) -> int:
