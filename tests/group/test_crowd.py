@@ -70,6 +70,7 @@ def test_too_many_boxes_are_answered_by_fewer_then_by_growing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     coded = mixed(600)
+    monkeypatch.setattr(crowd, "_has_labels", lambda _: False)
     free = crowd.group(coded, Task(k=4))
     monkeypatch.setattr(crowd, "LOOKS", {"quick": 1, "normal": 1, "thorough": 1})
     monkeypatch.setattr(crowd, "LEAST_LOOKS", 100)
@@ -86,6 +87,18 @@ def test_blocks_are_the_same_on_any_number_of_threads(monkeypatch: pytest.Monkey
     many = crowd.group(coded, Task(k=4, threads=4))
     assert_sound(coded, one, 4)
     assert same(one, many)
+
+
+def test_with_labels_the_better_of_boxes_and_grown_crowds_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    coded = mixed(400)
+    best = value_of("loss", coded, crowd.group(coded, Task(k=4)))
+    with monkeypatch.context() as patch:
+        patch.setattr(crowd, "_has_labels", lambda _: False)
+        from_boxes = value_of("loss", coded, crowd.group(coded, Task(k=4)))
+    monkeypatch.setattr(crowd, "WIDE", 1)
+    grown = value_of("loss", coded, crowd.group(coded, Task(k=4)))
+    assert best == min(from_boxes, grown)
+    assert from_boxes != grown
 
 
 def test_many_columns_need_no_boxes_and_lose_less_than_cuts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,19 +76,21 @@ def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed
 
 
 @pytest.mark.parametrize("heat", [0.0, 1.0])
-@pytest.mark.parametrize("columns", [10, 28])
-def test_rows_of_many_columns_or_labels_change_places(columns, heat, monkeypatch):
+@pytest.mark.parametrize(("labels", "numbers", "pools"), [(28, 0, []), (0, 12, []), (5, 5, [200])])
+def test_rows_of_many_columns_or_labels_change_places(labels, numbers, pools, heat, monkeypatch):
     random = np.random.default_rng(3)
-    names = [f"label{at}" for at in range(columns)]
-    table = Table(
-        {name: random.choice(list("abcd"), 90).tolist() for name in names}, dict.fromkeys(names, "label")
-    )
+    kinds = {f"column {at}": "label" if at < labels else "number" for at in range(labels + numbers)}
+    cells = {
+        name: random.choice(list("abcd") if kind == "label" else 100, 90).tolist()
+        for name, kind in kinds.items()
+    }
+    table = Table(cells, kinds)
     coded = coded_of(table, 5)
     pieces = deal(coded, 5, 1)
     tries = []
     monkeypatch.setattr(region, "rebuild", lambda *its: tries.append(its[3]) or rebuild(*its))
     row, group, count, won = run(coded, pieces, 5, 0, 400, with_sweep=False, heat=heat)
-    assert tries == ([200] if columns == 10 else [])
+    assert tries == pools
     before = loss_of(table, coded, *pieces)
     assert loss_of(table, coded, row, group, count) == pytest.approx(before - won, abs=1e-6)
     assert won > 0.01 * before

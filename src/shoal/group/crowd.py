@@ -16,9 +16,10 @@ Method
     in stages: first the boxes that cost little, then dearer ones around the rows that are still free.
     Large tables are cut into blocks; how finely their number columns are halved, some of them try out.
     Tables of many columns have too many boxes: there a crowd is grown from every row, among the rows near
-    its own, and the cheapest is taken first. So are the rows of a block around which boxes are too many,
-    and all of it, if that loses less. Improvement follows, as long as the effort lasts; where rows may be
-    withheld, it leaves out those whose absence lowers the total, counted in full.
+    its own, and the cheapest is taken first. So it is with labels, which have no order, if that loses
+    less, and with the rows of a block around which boxes are too many. Improvement follows, as long as
+    the effort lasts; where rows may be withheld, it leaves out those whose absence lowers the total,
+    counted in full.
 
 Cost
     Time and memory O(c n), n distinct rows and c cells around a row: 900 for the 8 columns of the Adult
@@ -37,6 +38,7 @@ Example:
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from os import cpu_count
 
@@ -50,7 +52,7 @@ from shoal.kernels.grown import grow_crowds
 from shoal.kernels.leftovers import insert_left
 from shoal.kernels.near import WIDE, near_rows
 from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
-from shoal.kernels.spans import group_losses
+from shoal.kernels.spans import SET, group_losses
 from shoal.model.coded import Coded, Metric
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping
@@ -108,23 +110,21 @@ def group(coded: Coded, task: Task) -> Grouping:
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
         blocks = _blocks(coded, task, pool)
         quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
+        is_wide = coded.codes.shape[1] > WIDE
+        ways: list[list[Found]] = []  # for every way the groups of every block
         near = None
-        if coded.codes.shape[1] > WIDE:
+        if is_wide or (_has_labels(coded.metric) and coded.distinct < LARGE):
             lists = list(pool.map(lambda rows: _near(coded, rows, task), blocks))
-            all_grown = pool.map(lambda rows, its: _grown(coded, rows, its, task, quota), blocks, lists)
-            found = [[one] for one in all_grown]
+            ways += [list(pool.map(partial(_grown, coded, task, quota), blocks, lists))]
             near = lists[0] if blocks[0].size == coded.distinct else None
-        else:
-            found = _from_cubes(coded, blocks, task, quota, pool)
-        with_copies = [
-            at for at, rows in enumerate(blocks) if coded.count[rows].sum() >= COPIES * rows.size
-        ]
-        cuts = pool.map(lambda at: _cuts(coded, blocks[at], task.k), with_copies)
-        for at, one in zip(with_copies, cuts, strict=True):
-            found[at].append(one)
+        if not is_wide:
+            prices = PRICES if len(blocks) == 1 and not ways else PRICES[:1]
+            ways += _from_cubes(coded, blocks, prices, task, quota, pool)
+        if coded.total >= COPIES * coded.distinct:
+            ways += [list(pool.map(lambda rows: _cuts(coded, rows, task.k), blocks))]
     label = np.full(coded.distinct, -1, dtype=np.int32)
     groups = 0
-    for rows, its in zip(blocks, found, strict=True):
+    for rows, *its in zip(blocks, *ways, strict=True):
         its_label, its_groups, _ = min(its, key=lambda one: one[2])  # the first wins a tie
         label[rows] = np.where(its_label >= 0, its_label + groups, -1)
         groups += its_groups
@@ -146,10 +146,20 @@ def _blocks(coded: Coded, task: Task, pool: ThreadPoolExecutor) -> list[Rows]:
     return [block for blocks in pool.map(lambda some: cut(some, records), first) for block in blocks]
 
 
+def _has_labels(metric: Metric) -> bool:
+    """Whether there is a column of labels: it has no order, and far more boxes than a cube holds."""
+    return bool(np.any((metric.form == SET) & (metric.size > 2)))
+
+
 def _from_cubes(
-    coded: Coded, blocks: list[Rows], task: Task, quota: int, pool: ThreadPoolExecutor
+    coded: Coded,
+    blocks: list[Rows],
+    prices: tuple[float, ...],
+    task: Task,
+    quota: int,
+    pool: ThreadPoolExecutor,
 ) -> list[list[Found]]:
-    """Groups of every block, at every price that is tried."""
+    """Groups of every block, for every price."""
 
     def run(tries: list[tuple[Rows, float, Halvings]]) -> list[Found]:
         def one(its: tuple[Rows, float, Halvings]) -> Found:
@@ -158,15 +168,14 @@ def _from_cubes(
 
         return list(pool.map(one, tries))
 
-    prices = PRICES if len(blocks) == 1 else PRICES[:1]
     halvings = HALVINGS[0]
     if len(blocks) > 2 * TRIED:
         some = [blocks[at] for at in np.linspace(0, len(blocks) - 1, TRIED).astype(int)]
         found = run([(rows, prices[0], its) for its in HALVINGS for rows in some])
         losses = [sum(one[2] for one in found[at : at + TRIED]) for at in range(0, len(found), TRIED)]
         halvings = HALVINGS[int(np.argmin(losses))]
-    found = run([(rows, price, halvings) for rows in blocks for price in prices])
-    return [found[at : at + len(prices)] for at in range(0, len(found), len(prices))]
+    found = run([(rows, price, halvings) for price in prices for rows in blocks])
+    return [found[at : at + len(blocks)] for at in range(0, len(found), len(blocks))]
 
 
 def _crowds(coded: Coded, rows: Rows, price: float, halvings: Halvings, task: Task, quota: int) -> Found:
@@ -204,7 +213,7 @@ def _crowds(coded: Coded, rows: Rows, price: float, halvings: Halvings, task: Ta
             too_many = True
     if not too_many:
         return _finished(coded, rows, label, groups, k, quota)
-    grown = _grown(coded, rows, _near(coded, rows, task), task, quota)
+    grown = _grown(coded, task, quota, rows, _near(coded, rows, task))
     if groups == 0:
         return grown
     rest, new = _grow(coded, rows[free], _near(coded, rows[free], task), task)
@@ -213,7 +222,7 @@ def _crowds(coded: Coded, rows: Rows, price: float, halvings: Halvings, task: Ta
     return min(mixed, grown, key=lambda one: one[2])
 
 
-def _grown(coded: Coded, rows: Rows, near: NDArray[np.int64], task: Task, quota: int) -> Found:
+def _grown(coded: Coded, task: Task, quota: int, rows: Rows, near: NDArray[np.int64]) -> Found:
     """Groups of a block, all of them grown."""
     label, groups = _grow(coded, rows, near, task)
     return _finished(coded, rows, label, groups, task.k, quota)

@@ -15,7 +15,7 @@ Method
     a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
     prices, and keep what is better. Near is what stands beside a row in some sorted orders. In tables of
     many columns, whose pools have too many boxes, a row changes places with the best row of a near group
-    instead; where there are labels, which have no order, so does half of the steps. A step is one rebuild
+    instead; labels have no order, and as many steps do so as columns are labels. A step is one rebuild
     tried, or some changes of places. Where there are many steps, groups may become worse at first, by
     less and less as the end comes near: that leads out of valleys. The best of all rounds is what
     remains. An effort of a level is one such cycle; one in seconds or steps is a row of cycles, each

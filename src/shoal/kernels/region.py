@@ -65,8 +65,7 @@ def improve_region(
 
 
 def _pools(ruler: Ruler, tries: int) -> int:
-    """How many of the tries are pools: none with many columns, half with labels, which have no order."""
-    if len(ruler.shape) > WIDE:
-        return 0
-    has_labels = np.any((ruler.shape[:, FORM] == SET) & (ruler.shape[:, LENGTH] > 2))
-    return tries // 2 if has_labels else tries
+    """How many of the tries are pools: none with many columns, fewer with labels, which have no order."""
+    axes = len(ruler.shape)
+    labels = np.sum((ruler.shape[:, FORM] == SET) & (ruler.shape[:, LENGTH] > 2))
+    return int(tries * (1.0 - labels / axes)) if axes <= WIDE else 0
