@@ -23,12 +23,12 @@ LARGE = 100_000
 WIDE = 12
 """Axes from which on boxes say less and less: there is less room and work for them, by the square."""
 _EFFORT = {
-    "quick": (1.03, 40_000_000, 2e9, 50_000, 15_000),
-    "normal": (1.01, 80_000_000, 6e9, 300_000, 60_000),
-    "thorough": (1.003, 200_000_000, 5e10, 2_000_000, 200_000),
+    "quick": (1.03, 0.6, 40_000_000, 2e9, 50_000, 15_000),
+    "normal": (1.01, np.inf, 80_000_000, 6e9, 300_000, 60_000),
+    "thorough": (1.003, np.inf, 200_000_000, 5e10, 2_000_000, 200_000),
 }
-"""By effort: ratio of the grid, entries of the cube, work of the growth, and distinct rows up to which
-neighbours are found, by a tree and by comparing all."""
+"""By effort: ratio of the grid, the greatest share as part of everything, entries of the cube, work of the
+growth, and distinct rows up to which neighbours are found, by a tree and by comparing all."""
 
 
 def _pairs_again(coded: Coded, task: Task, **parameters: float) -> Proof | None:
@@ -63,16 +63,16 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
-    ratio, room, work, by_tree, by_all = _EFFORT[task.effort.level or "normal"]
+    ratio, most, room, work, by_tree, by_all = _EFFORT[task.effort.level or "normal"]
     narrow = min(1.0, WIDE / max(1, coded.codes.shape[1])) ** 2
     room, work = int(room * narrow), work * narrow
     neighbours = by_all if compares_all(coded) else by_tree
-    top = top_share(coded, task)
+    top = min(top_share(coded, task), most * coded.weight)
     many, few = most_boxes(coded, task.k, top, room, work)
     if coded.distinct > LARGE:
         ratio *= ratio
     proofs = [prove_by_growth(few, task.k, ratio)]
-    # a share stops growing in a box that holds the row: among all boxes no other bound gives it more
+    # a share stops growing in a box that holds the row: up to the top no other bound gives it more
     if few is not many:
         proofs.append(prove_by_boxes(many, task.k))
     if coded.distinct <= neighbours and not (few.cap >= top and hold_all_columns(coded)):
