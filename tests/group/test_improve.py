@@ -12,7 +12,7 @@ from naive import Table, assert_sound, least_loss, total_loss
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import fill_options, k_member, load
-from shoal.group.improve import improve, regions
+from shoal.group.improve import _near_within, improve, regions
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
@@ -198,3 +198,10 @@ def test_a_table_of_many_columns_is_improved_in_a_moment() -> None:
     after = improve(coded, before, task)
     assert after.sizes.min() >= 5
     assert value_of("loss", coded, after) <= value_of("loss", coded, before)
+
+
+def test_near_rows_of_a_region_are_those_that_stand_in_it() -> None:
+    near = np.array([[-1, 1, 3], [-1, 0, 2], [-1, 3, 1], [-1, 2, -1]])
+    found = _near_within(near, np.array([1, 2, 3]))
+    assert found.tolist() == [[-1, 1, -1], [-1, 2, 0], [-1, 1, -1]]
+    assert near[0].tolist() == [-1, 1, 3]

@@ -27,7 +27,8 @@ Cost
 
 Reference
     Shoal's own. The cube: K. Beyer, R. Ramakrishnan. Bottom-up computation of sparse and iceberg cubes.
-    SIGMOD 1999.
+    SIGMOD 1999. Near rows: W. Dong, M. Charikar, K. Li. Efficient k-nearest neighbor graph construction
+    for generic similarity measures. WWW 2011.
 
 Example:
     >>> FACTS.objective
@@ -50,7 +51,7 @@ from shoal.kernels.cube import build_cube, shape_of
 from shoal.kernels.cuts import cut_apart
 from shoal.kernels.grown import grow_crowds
 from shoal.kernels.leftovers import insert_left
-from shoal.kernels.near import WIDE, near_rows
+from shoal.kernels.near import WIDE, WIDE_WHOLE, near_rows
 from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
 from shoal.kernels.spans import SET, group_losses
 from shoal.model.coded import Coded, Metric
@@ -84,8 +85,6 @@ HALVINGS = ((2, 1), (0, 0))
 blocks of a large table are grouped by each, to find out which loses less."""
 TRIED = 4
 """Blocks that try."""
-WIDE_WHOLE = 200_000
-"""Distinct rows that are grouped together where there are so many axes that crowds are grown."""
 LISTED = {"quick": 16, "normal": 24, "thorough": 48}
 """Near rows listed for each row where crowds are grown."""
 FIRST_CAP = 1.0 / 64

@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels import warm
-from shoal.kernels.near import WIDE, draw_orders, near_rows
+from shoal.kernels.near import WIDE, WIDE_WHOLE, draw_orders, near_rows
 from shoal.kernels.region import LISTED, Found, improve_region
 from shoal.kernels.spans import group_losses
 from shoal.model.coded import Coded
@@ -68,8 +68,8 @@ ROUND, WIDE_ROUND = 0.4e6, 0.15e6
 """Work between two cuts, per region, in the same unit; less where groups of many columns stand in the way
 of any cut."""
 ORDERS = 8
-"""Sorted orders in which near rows are sought, but in tables of many columns, where the lists are made once
-and not anew for every region."""
+"""Sorted orders in which near rows are sought in every region; in tables of many columns, unless they are
+large, the lists are made once and more carefully."""
 HUGE = 4_000_000
 """Distinct rows from which on a quick effort has no time for a sweep."""
 HEAT, RECORDS, MANY = 1.0, 25, 50
@@ -122,7 +122,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     gaps = _gaps(coded)
     is_wide = coded.codes.shape[1] > WIDE
     near = grouping.near
-    if is_wide and near is None:
+    if is_wide and near is None and coded.distinct <= WIDE_WHOLE:
         near = near_rows(coded.codes, coded.metric, LISTED, random)
     work = WIDE_ROUND if is_wide else ROUND
     many = max(1, grouping.groups)

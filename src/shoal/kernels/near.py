@@ -15,10 +15,12 @@ from shoal.kernels.ruler import AT, FORM, Ruler, make_ruler, width
 from shoal.kernels.spans import SET
 from shoal.kernels.threads import over_rows
 
-__all__ = ["WIDE", "draw_orders", "list_near", "near_rows"]
+__all__ = ["WIDE", "WIDE_WHOLE", "draw_orders", "list_near", "near_rows"]
 
 WIDE = 10
 """Axes above which rows that stand beside each other are seldom near, and boxes are too many to list."""
+WIDE_WHOLE = 100_000
+"""Rows of such a table up to which their near rows are sought among all of them."""
 BESIDE = 10
 """Rows looked at on either side, per order."""
 ORDERS, ROUNDS = 8, 3

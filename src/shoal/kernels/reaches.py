@@ -1,8 +1,9 @@
-"""How far the k-th record is in tables of many columns, where no tree of boxes leaves anything aside.
+"""How far the k-th record is in tables of many columns, where a tree of boxes leaves little aside.
 
-Every row is compared with every other: tile by tile on the columns that differ most, then one by one
-where that is not yet too far. Distances are added in single precision and rounded down, so none is above
-the true one. Never n x n memory, and the number of threads changes nothing.
+Rows are cut into tiles. A tile whose box is too far from a row is left out; of the others all rows are
+compared, together on the columns that differ most, then one by one where that is not yet too far.
+Distances are added in single precision and rounded down, so none is above the true one. Never n x n
+memory, and the number of threads changes nothing.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compiled import entry, inner
-from shoal.kernels.spans import span
+from shoal.kernels.cuts import cut_apart
+from shoal.kernels.sight import look
+from shoal.kernels.spans import SET, span
 from shoal.kernels.threads import over_rows
 
 __all__ = ["least_reaches"]
 
-TILE = 512
+TILE = 64
+"""Records in a tile, at least."""
 SIFTING = 8
 """Columns on which a whole tile is compared."""
 TOGETHER = 8
@@ -34,16 +38,23 @@ def least_reaches(
 
     0 for rows without records. Needs at least k records.
     """
-    place = np.flatnonzero(count > 0)
+    tile = cut_apart(codes, count, metric, min(TILE, int(count.sum())))
+    place = np.argsort(tile, kind="stable")
+    place = place[tile[place] >= 0]
+    tiles = np.searchsorted(tile[place], np.arange(tile.max() + 2))
     out = np.zeros(len(codes))
     spread = np.zeros(codes.shape[1])
     _spread(codes[place], metric, spread)
     axes = np.argsort(-spread, kind="stable")
     lines = np.ascontiguousarray(codes[place][:, axes])
     columns = np.ascontiguousarray(lines.T)
+    low = np.minimum.reduceat(lines, tiles[:-1])
+    high = np.maximum.reduceat(lines, tiles[:-1])
     held = count[place]
     sizes = metric.size[axes].astype(np.int64)
     starts = np.cumsum(sizes) - sizes
+    by_axis = np.empty_like(starts)
+    by_axis[axes] = starts
     found = np.empty(place.size)
 
     def work(first: int, last: int) -> None:
@@ -51,14 +62,18 @@ def least_reaches(
         near = np.empty((TOGETHER, k + 2), dtype=np.float32)
         many = np.empty((TOGETHER, k + 2), dtype=np.int64)
         kept = np.empty((TOGETHER, 2), dtype=np.int64)
-        sums = np.empty(TILE, dtype=np.float32)
+        sums = np.empty(int(np.diff(tiles).max()), dtype=np.float32)
         _reach(
             lines,
             columns,
+            tiles,
+            low,
+            high,
             held,
             metric,
             axes,
             starts,
+            by_axis,
             first,
             last,
             k,
@@ -67,6 +82,7 @@ def least_reaches(
             many,
             kept,
             sums,
+            np.empty(axes.size, dtype=np.int32),
             found,
         )
 
@@ -103,46 +119,85 @@ def _keep(near, many, kept, k, far, records):
         kept[1] -= many[kept[0]]
 
 
+@inner
+def _box_apart(metric, axes, starts, table, line, low, high, limit):
+    """No row of a tile is nearer than this; some number of at least `limit` if it is above."""
+    total = np.float32(0.0)
+    for a in range(axes.size):
+        code = line[a]
+        if low[a] <= code <= high[a]:
+            continue
+        if metric.form[axes[a]] == SET or code < low[a]:
+            total += table[starts[a] + low[a]]
+        else:
+            total += table[starts[a] + high[a]]
+        if total >= limit:
+            break
+    return total
+
+
 @entry
 def _reach(
-    lines, columns, held, metric, axes, starts, first, last, k, tables, near, many, kept, sums, found
+    lines,
+    columns,
+    tiles,
+    low,
+    high,
+    held,
+    metric,
+    axes,
+    starts,
+    by_axis,
+    first,
+    last,
+    k,
+    tables,
+    near,
+    many,
+    kept,
+    sums,
+    query,
+    found,
 ):
-    rows = columns.shape[1]
     used = axes.size
     sifting = min(SIFTING, used)
-    tiles = (rows + TILE - 1) // TILE
+    own = 0
     for begin in range(first, last, TOGETHER):
+        while tiles[own + 1] <= begin:
+            own += 1
         queries = min(TOGETHER, last - begin)
         for q in range(queries):
             kept[q, 0] = 0
             kept[q, 1] = 0
             for a in range(used):
-                code = columns[a, begin + q]
-                for other in range(metric.size[axes[a]]):
-                    low = min(code, np.int32(other))
-                    tables[q, starts[a] + other] = span(metric, axes[a], low, max(code, np.int32(other)))
-        for step in range(tiles):  # its own tile first: there the near ones stand
-            tile = (begin // TILE + step) % tiles * TILE
-            many_rows = min(TILE, rows - tile)
+                query[axes[a]] = lines[begin + q, a]
+            look(metric, query, by_axis, tables[q])
+        for step in range(tiles.size - 1):  # its own tile first: there the near ones stand
+            tile = (own + step) % (tiles.size - 1)
+            at = tiles[tile]
+            many_rows = tiles[tile + 1] - at
             for q in range(queries):
                 limit = near[q, kept[q, 0] - 1] if kept[q, 1] >= k else np.float32(np.inf)
+                line = lines[begin + q]
+                if _box_apart(metric, axes, starts, tables[q], line, low[tile], high[tile], limit) >= limit:
+                    continue
                 for t in range(many_rows):
                     sums[t] = np.float32(0.0)
                 for a in range(sifting):
                     column = columns[a]
                     table = tables[q, starts[a] :]
                     for t in range(many_rows):
-                        sums[t] += table[column[tile + t]]
+                        sums[t] += table[column[at + t]]
                 for t in range(many_rows):
                     if sums[t] >= limit:
                         continue
                     far = sums[t]
                     for a in range(sifting, used):
-                        far += tables[q, starts[a] + lines[tile + t, a]]
+                        far += tables[q, starts[a] + lines[at + t, a]]
                         if far >= limit:
                             break
                     if far < limit:
-                        _keep(near[q], many[q], kept[q], k, far, held[tile + t])
+                        _keep(near[q], many[q], kept[q], k, far, held[at + t])
                         if kept[q, 1] >= k:
                             limit = near[q, kept[q, 0] - 1]
         for q in range(queries):

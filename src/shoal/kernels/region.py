@@ -22,8 +22,9 @@ __all__ = ["LISTED", "Found", "improve_region"]
 LISTED = 24
 """Near rows listed for each row."""
 
-SWAPS, COOLER = 50, 0.6
-"""Tries to let rows change places that are worth one pool, and how much less heat they bear."""
+SWAPS, COOLER = 1200, 0.6
+"""Tries to let rows change places that are worth one pool, by the number of axes; and how much less heat
+they bear."""
 
 Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
 
@@ -60,7 +61,9 @@ def improve_region(
         warm.wait()
         won += rebuild(ruler, state, k, pools, seed, heat)
     if pools < tries:
-        won += swap_rows(ruler, state, k, SWAPS * (tries - pools), seed, COOLER * heat)
+        won += swap_rows(
+            ruler, state, k, max(1, SWAPS // codes.shape[1]) * (tries - pools), seed, COOLER * heat
+        )
     return *read_state(state), won
 
 

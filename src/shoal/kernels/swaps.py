@@ -32,7 +32,7 @@ from shoal.kernels.state import (
 
 __all__ = ["swap_rows"]
 
-MOST_PIECES = 500
+MOST_PIECES = 2_000
 """Groups of more pieces take no part: there are few of them, and a try looks at every piece."""
 
 
