@@ -70,7 +70,7 @@ def test_too_many_boxes_are_answered_by_fewer_then_by_growing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     coded = mixed(600)
-    monkeypatch.setattr(crowd, "_has_labels", lambda _: False)
+    monkeypatch.setattr(crowd, "count_labels", lambda *_: 0)
     free = crowd.group(coded, Task(k=4))
     monkeypatch.setattr(crowd, "LOOKS", {"quick": 1, "normal": 1, "thorough": 1})
     monkeypatch.setattr(crowd, "LEAST_LOOKS", 100)
@@ -93,7 +93,7 @@ def test_with_labels_the_better_of_boxes_and_grown_crowds_is_taken(monkeypatch: 
     coded = mixed(400)
     best = value_of("loss", coded, crowd.group(coded, Task(k=4)))
     with monkeypatch.context() as patch:
-        patch.setattr(crowd, "_has_labels", lambda _: False)
+        patch.setattr(crowd, "count_labels", lambda *_: 0)
         from_boxes = value_of("loss", coded, crowd.group(coded, Task(k=4)))
     monkeypatch.setattr(crowd, "WIDE", 1)
     grown = value_of("loss", coded, crowd.group(coded, Task(k=4)))

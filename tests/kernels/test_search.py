@@ -81,7 +81,7 @@ def test_rows_of_many_columns_or_labels_change_places(labels, numbers, pools, he
     random = np.random.default_rng(3)
     kinds = {f"column {at}": "label" if at < labels else "number" for at in range(labels + numbers)}
     cells = {
-        name: random.choice(list("abcd") if kind == "label" else 100, 90).tolist()
+        name: random.choice(list("abcdef") if kind == "label" else 100, 90).tolist()
         for name, kind in kinds.items()
     }
     table = Table(cells, kinds)

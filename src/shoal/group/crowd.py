@@ -53,7 +53,7 @@ from shoal.kernels.grown import grow_crowds
 from shoal.kernels.leftovers import insert_left
 from shoal.kernels.near import WIDE, WIDE_WHOLE, near_rows
 from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
-from shoal.kernels.spans import SET, group_losses
+from shoal.kernels.spans import count_labels, group_losses
 from shoal.model.coded import Coded, Metric
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping
@@ -110,9 +110,10 @@ def group(coded: Coded, task: Task) -> Grouping:
         blocks = _blocks(coded, task, pool)
         quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others
         is_wide = coded.codes.shape[1] > WIDE
+        labels = count_labels(coded.metric.form, coded.metric.size)
         ways: list[list[Found]] = []  # for every way the groups of every block
         near = None
-        if is_wide or (_has_labels(coded.metric) and coded.distinct < LARGE):
+        if is_wide or (labels > 0 and coded.distinct < LARGE):
             lists = list(pool.map(lambda rows: _near(coded, rows, task), blocks))
             ways += [list(pool.map(partial(_grown, coded, task, quota), blocks, lists))]
             near = lists[0] if blocks[0].size == coded.distinct else None
@@ -143,11 +144,6 @@ def _blocks(coded: Coded, task: Task, pool: ThreadPoolExecutor) -> list[Rows]:
 
     first = cut(rows, max(records, coded.total // CUTTERS)) if rows.size >= LARGE else [rows]
     return [block for blocks in pool.map(lambda some: cut(some, records), first) for block in blocks]
-
-
-def _has_labels(metric: Metric) -> bool:
-    """Whether there is a column of labels: it has no order, and far more boxes than a cube holds."""
-    return bool(np.any((metric.form == SET) & (metric.size > 2)))
 
 
 def _from_cubes(

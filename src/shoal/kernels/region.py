@@ -13,7 +13,7 @@ from shoal.kernels.near import WIDE, list_near
 from shoal.kernels.rebuild import rebuild
 from shoal.kernels.ruler import FORM, LENGTH, Ruler, make_ruler
 from shoal.kernels.search import sweep
-from shoal.kernels.spans import SET
+from shoal.kernels.spans import count_labels
 from shoal.kernels.state import load_state, read_state
 from shoal.kernels.swaps import swap_rows
 
@@ -70,5 +70,5 @@ def improve_region(
 def _pools(ruler: Ruler, tries: int) -> int:
     """How many of the tries are pools: none with many columns, fewer with labels, which have no order."""
     axes = len(ruler.shape)
-    labels = np.sum((ruler.shape[:, FORM] == SET) & (ruler.shape[:, LENGTH] > 2))
+    labels = count_labels(ruler.shape[:, FORM], ruler.shape[:, LENGTH])
     return int(tries * (1.0 - labels / axes)) if axes <= WIDE else 0

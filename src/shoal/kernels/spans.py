@@ -7,10 +7,20 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-__all__ = ["boxes", "distance", "fill_costs", "group_losses", "span"]
+__all__ = ["boxes", "count_labels", "distance", "fill_costs", "group_losses", "span"]
 
 LINE, TREE, SET = 0, 1, 2
+
+
+FEW_LABELS = 4
+"""Members up to which the sets of a label column are so few that one or all will do."""
+
+
+def count_labels(form: NDArray[np.integer], size: NDArray[np.integer]) -> int:
+    """How many axes are labels of more than a few members, whose sets have no order."""
+    return int(np.sum((form == SET) & (size > FEW_LABELS)))
 
 
 @njit(cache=True, inline="always")
