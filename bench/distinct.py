@@ -27,7 +27,6 @@ import baseline
 import make_distinct
 from shoal.bound import prove, value_of
 from shoal.encode import encode
-from shoal.engines.local import group
 from shoal.group import fill_options
 from shoal.model.coded import Coded
 from shoal.model.column import LINE
@@ -35,6 +34,7 @@ from shoal.model.grouping import Grouping
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task
+from shoal.run.anonymize import form_groups
 
 QUASI = ("birth", "zip", "sex", "race", "marital", "education", "occupation", "income")
 
@@ -94,14 +94,14 @@ def one(what: str, rows: int, k: int, threads: int) -> dict[str, float]:
     task = Task(k=k, effort=effort, options=fill_options("crowd", {}), threads=threads)
     few = encode(frame.head(2000), plan)
     if what != "baseline":
-        group("crowd", few, replace(task, effort=Effort(level=None, steps=20)))
+        form_groups("crowd", replace(task, effort=Effort(level=None, steps=20)), few)
         prove("loss", few, task)
     began = time.perf_counter()
     coded = encode(frame, plan)
     encoding = time.perf_counter() - began
     del frame
     wall, cpu = time.perf_counter(), time.process_time()
-    grouping = median_cuts(coded, k) if what == "baseline" else group("crowd", coded, task)
+    grouping = median_cuts(coded, k) if what == "baseline" else form_groups("crowd", task, coded)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     whole = coded.total * coded.weight
     found = {

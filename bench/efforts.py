@@ -37,7 +37,7 @@ def one(frame: pl.DataFrame, words: dict[str, Any]) -> tuple[float, float, float
         path = Path(folder, "release.csv")
         release.write(path)
         judged = score("shoal", adult.read_rows(path))
-    about = release.certificate
+    about = release.receipt.figures
     if judged.smallest_class < words["k"] or abs(judged.loss - about.loss_percent) > 1e-6:
         raise SystemExit("the release is not what its certificate says")
     grouping = began["recoding"] - began["grouping"]

@@ -28,13 +28,13 @@ from gather import adult_table, points_table, show
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import fill_options, load
+from shoal.group.centres.radius import TRIES, Survey, survey
 from shoal.group.gather import PRECISE
-from shoal.group.radius import TRIES, Survey, survey
-from shoal.kernels.assignment import fill_deficits
-from shoal.kernels.cover import greedy_centres, richest_centres
-from shoal.kernels.index import sight_of
-from shoal.kernels.nearby import list_within
-from shoal.kernels.threshold import least_threshold, test_all
+from shoal.kernels.centres.assignment import fill_deficits
+from shoal.kernels.centres.cover import greedy_centres, richest_centres
+from shoal.kernels.centres.least_radius import least_threshold, test_all
+from shoal.kernels.neighbours.box_tree import sight_of
+from shoal.kernels.neighbours.exact import list_within
 from shoal.model.coded import Coded
 from shoal.model.task import Task
 

@@ -19,13 +19,14 @@ import adult
 import shoal
 from shoal.bound import prove, value_of
 from shoal.bound.neighbour import neighbour_bound
-from shoal.engines import local
-from shoal.group.improve import improve
+from shoal.encode import encode
+from shoal.group.improve.cycles import improve
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.task import quiet
+from shoal.run.anonymize import form_groups, task_of
 
 
 def read(rows: int | None = None) -> pl.DataFrame:
@@ -35,14 +36,14 @@ def read(rows: int | None = None) -> pl.DataFrame:
 
 def timed(coded: Coded, plan: Plan) -> tuple[Grouping, float, float]:
     """The grouping, its value, and CPU seconds."""
-    method, task = local.task_of(coded, plan, quiet)
+    method, task = task_of(coded, plan, quiet)
     start = process_time()
-    grouping = local.group(method, coded, task)
+    grouping = form_groups(method, task, coded)
     return grouping, value_of("loss", coded, grouping), process_time() - start
 
 
 def bounds(coded: Coded, plan: Plan, grouping: Grouping) -> tuple[str, float, float]:
-    _, task = local.task_of(coded, plan, quiet)
+    _, task = task_of(coded, plan, quiet)
     start = process_time()
     found = prove("loss", coded, task, grouping.proof)
     assert found is not None
@@ -58,13 +59,13 @@ def levels(ks: list[int]) -> None:
     for k in ks:
         words = {"k": k, "quasi": adult.QUASI, "hierarchies": trees, "loss": "levels", "method": "forest"}
         plan = Plan(**words)
-        small = local.encode(frame.head(400), plan)
+        small = encode(frame.head(400), plan)
         timed(small, plan)
-        coded = local.encode(frame, plan)
+        coded = encode(frame, plan)
         _, bare, _ = timed(coded, Plan(**words, options={"search": "no"}))
         grouping, value, seconds = timed(coded, plan)
         name, bound, proving = bounds(coded, plan, grouping)
-        _, task = local.task_of(coded, plan, quiet)
+        _, task = task_of(coded, plan, quiet)
         near = neighbour_bound(coded, task).bound
         print(
             f"{k:4d} {bare:10.1f} {value:10.1f} {bound:10.1f} ({name}) {near:10.1f} "
@@ -88,10 +89,10 @@ def stars(rows: int | None) -> None:
                 method=method,
                 options={"search": "no"},
             )
-            small = local.encode(frame.head(300), plan)
-            _, task = local.task_of(small, plan, quiet)
+            small = encode(frame.head(300), plan)
+            _, task = task_of(small, plan, quiet)
             improve(small, timed(small, plan)[0], task)
-            coded = local.encode(frame, plan)
+            coded = encode(frame, plan)
             grouping, bare, seconds = timed(coded, plan)
             start = process_time()
             value = value_of("loss", coded, improve(coded, grouping, task))

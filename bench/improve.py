@@ -14,7 +14,7 @@ import adult
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import fill_options, load
-from shoal.group.improve import improve
+from shoal.group.improve.cycles import improve
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task

@@ -17,11 +17,12 @@ import polars as pl
 
 import adult
 import shoal
+from shoal.bound import value_of
 from shoal.encode import encode
-from shoal.engines import local
 from shoal.model.coded import Coded
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quiet
+from shoal.run.anonymize import form_groups, task_of
 
 SIX = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 
@@ -47,13 +48,13 @@ def main(k: int, methods: list[str]) -> None:
     for method in methods:
         frame, plan = table_for(method, k)
         small = encode(frame.head(400), plan)
-        local.group(*_arguments(small, plan))
+        form_groups(*_arguments(small, plan))
         coded = encode(frame, plan)
         arguments = _arguments(coded, plan)
         clock, used = perf_counter(), process_time()
-        grouping = local.group(*arguments)
+        grouping = form_groups(*arguments)
         clock, used = perf_counter() - clock, process_time() - used
-        loss = 100 * local.value_of("loss", coded, grouping) / (coded.total * coded.weight)
+        loss = 100 * value_of("loss", coded, grouping) / (coded.total * coded.weight)
         print(
             f"{method}, {len(plan.quasi)}, {k}: {clock:.2f} {used:.2f} {loss:.3f} {grouping.groups}; "
             f"{os.getloadavg()[0]:.1f}",
@@ -61,9 +62,9 @@ def main(k: int, methods: list[str]) -> None:
         )
 
 
-def _arguments(coded: Coded, plan: Plan) -> tuple[str, Coded, Task]:
-    method, task = local.task_of(coded, plan, quiet)
-    return method, coded, task
+def _arguments(coded: Coded, plan: Plan) -> tuple[str, Task, Coded]:
+    method, task = task_of(coded, plan, quiet)
+    return method, task, coded
 
 
 if __name__ == "__main__":

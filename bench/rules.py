@@ -122,11 +122,11 @@ def main() -> None:
         start, busy = perf_counter(), process_time()
         release = shoal.anonymize(frame, **plan, rules=rules)
         seconds, busy = perf_counter() - start, process_time() - busy
-        about, its = release.certificate, release.verdict.sensitive[0]
+        about, its = release.receipt.figures, release.verdict.sensitive[0]
         first = first or (about.loss_percent, busy)
         print(
             f"{' '.join(rules) or 'k alone':34} GCP {about.loss_percent:6.3f} %  "
-            f"added {about.loss_percent - first[0]:6.3f}  classes {about.classes:5}  "
+            f"added {about.loss_percent - first[0]:6.3f}  classes {release.verdict.classes:5}  "
             f"{seconds:6.1f} s, {busy:6.1f} s busy (allowed {3 * first[1] + 5:.1f})  "
             f"distinct {its.distinct}  entropy {its.entropy:.6f}  close {its.closeness_equal:.6f}"
         )

@@ -87,16 +87,16 @@ def one(table: str, method: str, k: int, effort: str) -> dict[str, Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     release = shoal.anonymize(frame, **words, progress=progress)
     found["wall"], found["cpu"] = time.perf_counter() - wall, time.process_time() - cpu
-    about = release.certificate
+    about, exact = release.certificate, release.receipt.figures
     per_megabyte = 1024 if sys.platform.startswith("linux") else 1024**2
     return found | {
         "rows": frame.height,
         "columns": frame.width,
-        "loss": about.loss_percent,
+        "loss": exact.loss_percent,
         "smallest": about.smallest_class,
         "mean": about.mean_class,
         "bound": about.bound_name,
-        "ratio": about.ratio,
+        "ratio": exact.ratio,
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / per_megabyte,
     }
 

@@ -1,11 +1,12 @@
-"""Write what the docs repeat of the code: the table of methods and the transcripts.
+"""Write what the docs repeat of the code: methods, fields of certificates, schemas and transcripts.
 
     python docs/make.py
 
-Rewrites docs/methods/index.md from every method's FACTS, and runs anew every command that stands after
-a `$` in a `console` block. `tests/test_docs.py` fails while the table is not what this script would
-write, or while a transcript differs in its words from a run (its numbers may be those of another
-machine).
+Rewrites docs/methods/index.md from every method's FACTS, the table of keys in docs/how-to/plans.md from
+FIELDS, docs/schema from the values that are written, the tables of docs/how-to/certificate.md from what
+their fields mean, and runs anew every command that stands after a `$` in a `console` block.
+`tests/test_docs.py` fails while a page is not what this script would write, or while a transcript differs
+in its words from a run (its numbers may be those of another machine).
 """
 
 from __future__ import annotations
@@ -18,12 +19,19 @@ import sys
 import tempfile
 from pathlib import Path
 
+from make_schema import SCHEMAS, fields_table
+
+from shoal import FIELDS
 from shoal.group import METHODS, choose, facts
+from shoal.model.certificate import Certificate
 from shoal.model.facts import OBJECTIVES
+from shoal.model.receipt import Receipt
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 TRANSCRIPT = re.compile(r"(?<=^```console\n)\$ (.*)\n((?:.*\n)*?)(?=^```$)", re.MULTILINE)
+FIELDS_TABLE = re.compile(r"^\| field \| meaning \|\n(?:\|.*\n)*", re.MULTILINE)
+KEYS = re.compile(r"^\| key \|.*\n(?:\|.*\n)*", re.MULTILINE)
 
 PAPERS = {
     "000": "G. Aggarwal, R. Panigrahy, T. Feder, D. Thomas, K. Kenthapadi, S. Khuller, A. Zhu. Achieving "
@@ -69,7 +77,31 @@ def methods_page() -> str:
     )
 
 
-PAGES = {"methods/index.md": methods_page}
+def certificate_page() -> str:
+    """The page on certificates, its tables of fields made anew."""
+    tables = iter([fields_table(Certificate), fields_table(Receipt)])
+    page = (DOCS / "how-to" / "certificate.md").read_text(encoding="utf-8")
+    return FIELDS_TABLE.sub(lambda found: next(tables), page)
+
+
+def plans_page() -> str:
+    """The page on plans with its table of keys as the fields say it now."""
+    rows = ["| key | meaning | such as | if left out |", "| --- | --- | --- | --- |"]
+    for name, field in FIELDS.items():
+        choice = f" One of {', '.join(f'`{word}`' for word in field.choices)}." * bool(field.choices)
+        link = f" ([more]({os.path.relpath(field.page, 'how-to')}))" if field.page else ""
+        left_out = field.default or "must be given"
+        rows.append(f"| `{name}` | {field.meaning}{choice}{link} | `{field.example}` | {left_out} |")
+    page = (DOCS / "how-to" / "plans.md").read_text(encoding="utf-8")
+    return KEYS.sub(lambda _: "\n".join(rows) + "\n", page)
+
+
+PAGES = {
+    "methods/index.md": methods_page,
+    "how-to/plans.md": plans_page,
+    "how-to/certificate.md": certificate_page,
+    **SCHEMAS,
+}
 
 
 def run(commands: str, folder: Path) -> str:

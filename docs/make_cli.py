@@ -15,14 +15,15 @@ INTRODUCTION = """# The command line
 Generated from the help of the commands by `python docs/make_cli.py`; do not edit.
 
 Exit codes: 0 done; 2 bad plan or data, nothing written; 3 the check failed and nothing was written, or a
-certificate does not hold; 130 Ctrl-C, nothing left behind; 1 a bug of ours.
+certificate does not hold; 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP, with nothing left behind; 141 the reader of
+a pipe went away before the end; 1 a bug of ours.
 
 Lists of columns are comma-separated and repeatable. A column whose name holds a comma gets an option of
 its own, `-q age -q "last, first"`, or has its comma escaped: `-q 'age,last\\, first'`. Options override the
 plan file column by column: a column named with a role here leaves the role it has in the plan.
 
 No command prints a cell: messages name columns and counts. Errors go to stderr; with `--json` stdout holds
-JSON and nothing else.
+JSON and nothing else. Letters that a terminal's encoding lacks are replaced; JSON escapes them.
 """
 
 

@@ -110,7 +110,7 @@ def plan_of(table: Table, k: int, **more: Any) -> Plan:
         hierarchies={name: Hierarchy.of_paths(paths) for name, paths in table.paths.items()},
         weights=table.weights,
         loss=table.loss,
-        count="n" if table.copies is not None else None,
+        count="persons(n)" if table.copies is not None else None,
         **more,
     )
 

@@ -24,6 +24,8 @@ DOCS = ROOT / "docs"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
     ROOT / "bench" / "README.md",
     *sorted(DOCS.rglob("*.md")),
 ]
@@ -163,6 +165,14 @@ def test_the_design_page_shows_the_rules_of_the_rooms():
     assert shown == {room: may - {room} for room, may in MAY_IMPORT.items()}
 
 
+def test_the_places_to_change_things_exist():
+    rows = table_rows(DOCS / "design.md", "what")
+    named = [path for row in rows for path in re.findall(r"`([\w/]+(?:\.py|/))`", row[1])]
+    assert len(rows) >= 20
+    for path in named:
+        assert (ROOT / "src" / "shoal" / path).exists(), path
+
+
 def test_the_page_on_plans_names_every_key():
     rows = table_rows(DOCS / "how-to" / "plans.md", "key")
     named = {key.strip("` ") for row in rows for key in row[0].split(",")}
@@ -190,3 +200,19 @@ def test_the_readme_has_one_command_to_try_and_one_to_test():
     assert len(commands) == 2
     assert "pytest" in commands[1]
     assert "examples/hospital.csv" in commands[0]
+
+
+def test_the_map_of_kernels_names_every_folder_and_file():
+    text = (DOCS / "design.md").read_text(encoding="utf-8")
+    lines = text.partition("## Kernels")[2].partition("\n## ")[0].splitlines()
+    kernels = ROOT / "src" / "shoal" / "kernels"
+    named = {}
+    for line in lines:
+        if line.startswith("| `"):
+            places, what = (re.findall(r"`(\w+)/?`", part) for part in line.strip("|").split("|"))
+            named |= {place: set(what) for place in places}
+    files = {path.relative_to(kernels) for path in kernels.rglob("*.py") if path.stem != "__init__"}
+    found: dict[str, set[str]] = {}
+    for file in files:
+        found.setdefault(file.parts[0].removesuffix(".py"), set()).update(file.stem for _ in file.parts[1:])
+    assert named == found

@@ -5,7 +5,12 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
+
+import pytest
+
+import shoal
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -48,3 +53,28 @@ def test_the_zip_areas_form_one_connected_map():
             border += neighbours[here]
     assert reached == zips
     assert sum(map(len, neighbours.values())) // 2 <= 3 * len(zips) - 6  # as in every planar map
+
+
+def test_the_plan_of_the_example_counts_patients():
+    table = shoal.read_table(EXAMPLES / "hospital.csv").frame
+    words = shoal.read_plan(EXAMPLES / "hospital-plan.yaml")
+    release = shoal.anonymize(table, **words)
+    quasi, patients, illnesses = list(words["quasi"]), defaultdict(set), defaultdict(set)
+    who = table["patient_id"].gather(release.groups.source).to_list()
+    for face, illness, patient in zip(
+        release.table.select(quasi).iter_rows(), release.table["diagnosis"], who, strict=True
+    ):
+        patients[face].add(patient)
+        illnesses[face].add(illness)
+    assert min(map(len, patients.values())) >= 5
+    assert min(map(len, illnesses.values())) >= 3
+
+
+def test_the_example_is_not_published_by_rows_unless_someone_asks_for_it():
+    table = shoal.read_table(EXAMPLES / "hospital.csv").frame
+    words = {**shoal.read_plan(EXAMPLES / "hospital-plan.yaml"), "rules": (), "unit": None}
+    with pytest.raises(shoal.TooFewPersons) as caught:
+        shoal.anonymize(table, **words)
+    # what docs/how-to/whom.md says of it
+    error = caught.value
+    assert (error.column, error.classes, error.failing, error.fewest) == ("patient_id", 937, 669, 1)

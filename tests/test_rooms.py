@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from shoal.group import METHODS
+
 SOURCE = Path(__file__).parent.parent / "src" / "shoal"
 STAGES = {"read", "encode", "group", "bound", "recode", "check", "publish"}
 VALUES = {"model", "errors"}
@@ -22,7 +24,7 @@ MAY_IMPORT = {
     "bound": {"bound", "kernels", *VALUES},
     "recode": {"recode", "kernels", *VALUES},
     "engines": {"engines", *STAGES, *VALUES},
-    "run": {"run", "engines", "read", *VALUES},
+    "run": {"run", "engines", *STAGES, *VALUES},
     "__init__": {"run", "read", *VALUES},
     "cli": {"cli"},
     "web": {"web"},
@@ -60,3 +62,18 @@ def test_a_room_imports_only_what_it_may(path):
         assert not return_to_public & (STAGES | {"engines", "kernels", "model"})
         return
     assert rooms_imported(path) <= allowed
+
+
+def test_beside_its_folders_group_holds_the_methods_and_nothing_else():
+    files = {path.stem.replace("_", "-") for path in (SOURCE / "group").glob("*.py")}
+    assert files == {"--init--", *METHODS}
+
+
+def test_no_two_classes_share_a_name():
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.strip("_"), []).append(str(path.relative_to(SOURCE)))
+    assert len(homes) > 100
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

@@ -81,7 +81,7 @@ def test_what_was_left_out_guessed_and_repeated(release):
 
 
 def test_a_release_of_one_class_is_said_in_the_singular():
-    alone = shoal.anonymize(pl.DataFrame(CELLS), **{**WORDS, "k": len(CELLS["age"])})
+    alone = shoal.anonymize(pl.DataFrame(CELLS), **{**WORDS, "k": len(CELLS["age"]), "unit": "rows"})
     assert "published in 1 class, the smallest" in repr(alone)
 
 
@@ -104,8 +104,11 @@ def test_a_release_is_not_pickled(release):
 
 
 def test_the_value_is_the_loss_of_the_check(release):
-    assert release.certificate.value == release.verdict.loss
-    assert release.certificate.value >= release.certificate.bound
+    exact = release.receipt.figures
+    assert exact.value == release.verdict.loss
+    assert exact.value >= exact.bound
+    assert release.certificate.value >= exact.value
+    assert release.certificate.bound <= exact.bound
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
@@ -125,6 +128,50 @@ def test_what_was_judged_is_written_whatever_becomes_of_the_table(tmp_path):
     assert "\n71023," not in (tmp_path / "out.csv").read_text()
 
 
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.arrow"])
+def test_what_a_user_does_to_the_table_is_never_published(name, tmp_path):
+    release = shoal.anonymize(pl.DataFrame(CELLS), **WORDS)
+    release.write(tmp_path / name)
+    clean = (tmp_path / name).read_bytes()
+    release.table.insert_column(0, pl.Series("name", CELLS["name"]))
+    release.table[0, "age"] = "71023"
+    release.table.drop_in_place("ill")
+    assert release.table.columns == ["name", "age", "sex"]  # the table is the user's own
+    release.write(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == clean
+    assert "zqname" not in release._repr_html_()
+
+
+def test_lookups_are_the_users_own_and_of_the_kind_that_came_in(tmp_path):
+    for kind in (pd.DataFrame, pl.DataFrame, pa.table):
+        release = shoal.anonymize(kind(CELLS), **{**WORDS, "cells": "id"})
+        files = release.write(tmp_path / "out.csv")
+        clean = files.lookups[0].read_bytes()
+        lookup = release.lookups["sex"]
+        assert isinstance(lookup, type(kind(CELLS)))
+        if kind is pl.DataFrame:
+            lookup.insert_column(0, pl.Series("name", ["zq"] * lookup.height))
+        elif kind is pd.DataFrame:
+            lookup["name"] = "zq"
+        assert release.write(tmp_path / "out.csv").lookups[0].read_bytes() == clean
+
+
+def test_a_table_that_is_not_the_judged_one_is_not_written(release, tmp_path):
+    age = pl.Series("age", [str(age) for age in CELLS["age"]])
+    for other in (
+        release._published.written.with_columns(age),
+        release._published.written.reverse(),
+        release._published.written.rename({"ill": "disease"}),
+        release._published.written.head(3),
+    ):
+        changed = replace(release._published, written=other)
+        with pytest.raises(shoal.NotAnonymous, match="no longer the one that was judged"):
+            replace(release, _published=changed).write(tmp_path / "out.csv")
+        with pytest.raises(shoal.NotAnonymous, match="no longer the one that was judged"):
+            replace(release, _published=changed).draw_map(tmp_path / "map.html")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_compare_is_what_anonymize_says(release):
     found = shoal.compare(
         pl.DataFrame(CELLS), ks=[3, 2], methods=["k-member", "mondrian"], **{**WORDS, "k": 2}
@@ -133,8 +180,8 @@ def test_compare_is_what_anonymize_says(release):
         *(("k-member", 2), ("k-member", 3)),
         *(("mondrian", 2), ("mondrian", 3)),
     ]
-    assert found.trials[1].loss_percent == release.certificate.loss_percent
-    assert found.trials[1].ratio == release.certificate.ratio
+    assert found.trials[1].loss_percent == release.receipt.figures.loss_percent
+    assert found.trials[1].ratio == release.receipt.figures.ratio
     assert all(trial.smallest_class >= trial.k for trial in found.trials)
     assert "k-member" in repr(found)
 

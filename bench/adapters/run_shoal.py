@@ -46,8 +46,8 @@ def main(table: str, folder: str, k: str, release: str, method: str) -> None:
         )
         seconds["wall"], seconds["cpu"] = time.perf_counter() - wall, time.process_time() - cpu
     found.table.select(QUASI).write_csv(release)
-    certificate = found.certificate
-    said = {"loss": certificate.loss_percent, "bound": certificate.bound, "ratio": certificate.ratio}
+    exact = found.receipt.figures
+    said = {"loss": exact.loss_percent, "bound": exact.bound, "ratio": exact.ratio}
     print(json.dumps(seconds | {"said": said}))
 
 

@@ -23,7 +23,7 @@ from adult import read_paths, shared
 from shoal.bound import prove, value_of
 from shoal.encode import encode
 from shoal.group import fill_options, load
-from shoal.group.improve import improve
+from shoal.group.improve.cycles import improve
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan

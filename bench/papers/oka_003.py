@@ -23,7 +23,7 @@ from local import EIGHT, TREES
 
 from adult import read_paths, shared
 from shoal.encode import encode
-from shoal.kernels.spans import LINE, span
+from shoal.kernels.distance.spans import LINE, span
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 

@@ -12,19 +12,25 @@ if TYPE_CHECKING:
         NotAnonymous,
         PlanError,
         ShoalError,
+        TooFewPersons,
         TooFewRows,
+        UncertainCount,
     )
-    from shoal.model.cells import Cells
     from shoal.model.certificate import Certificate
+    from shoal.model.clusters import Clusters
     from shoal.model.comparison import Comparison
     from shoal.model.exposure import Exposure, Linkage
     from shoal.model.facts import Facts
+    from shoal.model.fields import FIELDS, Field
     from shoal.model.files import Files
     from shoal.model.graph import Graph
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
+    from shoal.model.report import Context, Report
     from shoal.model.rule import Rule
     from shoal.model.verdict import Finding, Verdict
+    from shoal.model.whom import Whom
+    from shoal.read.context import read_context
     from shoal.read.graph import read_graph
     from shoal.read.guess import guess_plan
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
@@ -36,16 +42,20 @@ if TYPE_CHECKING:
     from shoal.run.compare import compare, draw, methods
     from shoal.run.outsider import attack, risk
     from shoal.run.release import Release
-    from shoal.run.targets import check_map, check_plot, check_target
+    from shoal.run.report import report
+    from shoal.run.targets import check_map, check_plot, check_report, check_target
     from shoal.run.verify import verify
 
 _HOMES = {
-    "Cells": "model.cells",
+    "FIELDS": "model.fields",
+    "Clusters": "model.clusters",
     "Certificate": "model.certificate",
     "Comparison": "model.comparison",
+    "Context": "model.report",
     "DataError": "errors",
     "Exposure": "model.exposure",
     "Facts": "model.facts",
+    "Field": "model.fields",
     "Files": "model.files",
     "Finding": "model.verdict",
     "Graph": "model.graph",
@@ -56,11 +66,15 @@ _HOMES = {
     "Plan": "model.plan",
     "PlanError": "errors",
     "Release": "run.release",
+    "Report": "model.report",
     "Rule": "model.rule",
     "ShoalError": "errors",
     "TableRead": "read.table",
+    "TooFewPersons": "errors",
     "TooFewRows": "errors",
+    "UncertainCount": "errors",
     "Verdict": "model.verdict",
+    "Whom": "model.whom",
     "anonymize": "run.anonymize",
     "attack": "run.outsider",
     "bins": "model.hierarchy",
@@ -68,6 +82,7 @@ _HOMES = {
     "calendar": "model.hierarchy",
     "check_map": "run.targets",
     "check_plot": "run.targets",
+    "check_report": "run.targets",
     "check_table": "run.check",
     "check_target": "run.targets",
     "compare": "run.compare",
@@ -77,22 +92,27 @@ _HOMES = {
     "methods": "run.compare",
     "parse_builder": "read.hierarchy",
     "prefixes": "model.hierarchy",
+    "read_context": "read.context",
     "read_graph": "read.graph",
     "read_hierarchies": "read.hierarchy",
     "read_hierarchy": "read.hierarchy",
     "read_plan": "read.plan",
     "read_table": "read.table",
+    "report": "run.report",
     "risk": "run.outsider",
     "verify": "run.verify",
 }
 
 __all__ = [
-    "Cells",
+    "FIELDS",
     "Certificate",
+    "Clusters",
     "Comparison",
+    "Context",
     "DataError",
     "Exposure",
     "Facts",
+    "Field",
     "Files",
     "Finding",
     "Graph",
@@ -103,11 +123,15 @@ __all__ = [
     "Plan",
     "PlanError",
     "Release",
+    "Report",
     "Rule",
     "ShoalError",
     "TableRead",
+    "TooFewPersons",
     "TooFewRows",
+    "UncertainCount",
     "Verdict",
+    "Whom",
     "anonymize",
     "attack",
     "bins",
@@ -115,6 +139,7 @@ __all__ = [
     "cellular",
     "check_map",
     "check_plot",
+    "check_report",
     "check_table",
     "check_target",
     "compare",
@@ -124,11 +149,13 @@ __all__ = [
     "methods",
     "parse_builder",
     "prefixes",
+    "read_context",
     "read_graph",
     "read_hierarchies",
     "read_hierarchy",
     "read_plan",
     "read_table",
+    "report",
     "risk",
     "verify",
 ]

@@ -3,12 +3,17 @@
     ShoalError
     ├── PlanError        what was asked for cannot be right
     ├── DataError        the table does not fit what was asked
-    │   └── TooFewRows
+    │   ├── TooFewRows
+    │   ├── TooFewPersons
+    │   └── UncertainCount
     ├── NotAnonymous     the independent check failed; nothing was published
     └── MissingExtra     an optional package is not installed
 
+    BrokenPromise        a bug of ours, found before anything was published
+
 A message says what is wrong, what was found and what to do, in full sentences. It names columns and
-counts and never shows a cell's value.
+counts and never shows a cell's value. It speaks of fields of a plan and of Python's keywords, whose names
+it also carries: a door adds its own words for them, such as the option that sets a field.
 """
 
 from __future__ import annotations
@@ -16,18 +21,52 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
+    "BrokenPromise",
     "DataError",
     "MissingExtra",
     "NotAnonymous",
     "PlanError",
     "ShoalError",
+    "TooFewPersons",
     "TooFewRows",
+    "UncertainCount",
     "choices",
 ]
 
 
 class ShoalError(Exception):
-    """Anything Shoal raises on purpose."""
+    """Anything Shoal raises on purpose.
+
+    Attributes:
+        field: The field of the plan, or the keyword of the function, that it speaks of; None where there
+            is none, or several.
+        column: The column that it speaks of; None where there is none.
+
+    Example:
+        >>> import shoal
+        >>> try:
+        ...     shoal.Plan(k=5, quasi=["age"], kinds={"age": "colour"})
+        ... except shoal.ShoalError as error:
+        ...     print(error.field, error.column)
+        kinds age
+
+    """
+
+    field: str | None = None
+    column: str | None = None
+
+    def __init__(self, message: str = "", *, field: str | None = None, column: str | None = None) -> None:
+        self.field = field
+        self.column = column
+        super().__init__(message)
+
+
+class BrokenPromise(Exception):
+    """What we promise ourselves does not hold: a bug, and no release is made.
+
+    It is no `assert`, which `python -O` leaves out, and no `ShoalError`, which users may mend. Its message
+    names the promise and no cell. `assert` stays where it only tells a type to readers and checkers.
+    """
 
 
 class PlanError(ShoalError):
@@ -44,7 +83,43 @@ class TooFewRows(DataError):
     def __init__(self, *, rows: int, k: int) -> None:
         self.rows = rows
         self.k = k
-        super().__init__(f"k = {k} needs at least {k} rows; the table has {rows}. Lower k or add rows.")
+        super().__init__(
+            f"k = {k} needs at least {k} rows; the table has {rows}. Lower k or add rows.", field="k"
+        )
+
+
+class TooFewPersons(DataError):
+    """An identifier repeats so that k rows may be fewer than k persons, and nobody said whom to count."""
+
+    def __init__(self, *, column: str, k: int, classes: int, failing: int, fewest: int) -> None:
+        self.k = k
+        self.classes = classes
+        self.failing = failing
+        self.fewest = fewest
+        super().__init__(
+            f"The identifier {column!r} repeats: {failing} of {classes} classes would hold fewer than k = "
+            f"{k} different ones, the smallest {fewest}, though they hold {k} rows. Say whom k counts: "
+            f"unit = {column} for persons, or unit = rows if rows are meant.",
+            field="unit",
+            column=column,
+        )
+
+
+class UncertainCount(DataError):
+    """Single rows reach k by their count alone, and nobody said that persons are counted."""
+
+    def __init__(self, *, column: str, k: int, classes: int, failing: int) -> None:
+        self.k = k
+        self.classes = classes
+        self.failing = failing
+        super().__init__(
+            f"Column {column!r} counts records, and {failing} of {classes} classes would hold fewer than "
+            f"{k} rows, with one that reaches k = {k} by its count alone. A sampling weight is no count: "
+            "such a row is one person, who would be published. Leave a weight out of count; where it "
+            f"counts persons of this very table, say so: count = persons({column}).",
+            field="count",
+            column=column,
+        )
 
 
 class NotAnonymous(ShoalError):

@@ -18,8 +18,8 @@ from shoal.bound.loss import prove
 from shoal.bound.smallest_box import prove_by_boxes
 from shoal.encode import encode
 from shoal.group.crowd import group
-from shoal.kernels.growth import grow_shares
-from shoal.kernels.queue import reach
+from shoal.kernels.bound.shares import grow_shares
+from shoal.kernels.crowd.cheapest_first import reach
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan

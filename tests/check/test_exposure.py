@@ -13,9 +13,11 @@ import pytest
 import shoal
 from shoal.check.exposure import journalist_risk, population_uniques
 from shoal.check.kanonymity import classes_of, records_of
+from shoal.check.persons import standing_of
 from shoal.check.rules import unit_ruling
 from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.whom import Behind
 
 
 def test_risks_by_hand():
@@ -38,7 +40,8 @@ def test_risks_by_hand():
 def test_a_safe_table_is_called_safe():
     found = shoal.risk(pl.DataFrame({"age": [1] * 5 + [2] * 6}), quasi="age")
     assert not found.is_high
-    assert "LOW RISK. Every record stands in a class of at least 5" in found.in_words()
+    assert found.in_words().startswith("LOW RISK if every record is a person of its own. Every record")
+    assert "in a class of at least 5 records: no record is found" in found.in_words()
 
 
 def test_the_threshold_is_not_above_itself():
@@ -54,6 +57,13 @@ def test_journalist_risk_is_the_series_it_stands_for():
                 math.comb(h - 1, f - 1) * p**f * (1 - p) ** (h - f) / h for h in range(f, int(60 * f / p))
             )
             assert journalist_risk(np.array([f]), p)[0] == pytest.approx(series, rel=1e-6)
+    assert journalist_risk(np.array([3]), 1e-12)[0] == pytest.approx(1e-12 / 2)
+    for p in (0.01, 0.5, 0.999, 1 - 1e-9):
+        for f in (1, 2, 3, 10, 1000, 10**6):
+            # the same as a series of terms above 0: n! / ((f + 1) ... (f + n)) (1 - p)^n
+            n = np.arange(5000)
+            terms = np.cumprod(np.append(1.0, (n + 1) / (f + 1 + n) * (1 - p)))
+            assert journalist_risk(np.array([f]), p)[0] == pytest.approx(p / f * terms.sum(), rel=1e-9)
     assert journalist_risk(np.array([1]), 0.1)[0] == pytest.approx(0.1 / 0.9 * math.log(10))
     np.testing.assert_allclose(journalist_risk(np.array([1, 4]), 1.0), [1, 0.25])
 
@@ -219,7 +229,8 @@ def test_dates_that_are_written_otherwise_do_not_make_everybody_safe(cells):
     ) as no:
         shoal.attack(release, register, match={"born": "day"})
     assert "05.01.1980" not in str(no.value)
-    assert "--kind born=date(" in str(no.value)
+    assert "the kind of 'born' is then date(" in str(no.value)
+    assert (no.value.field, no.value.column) == ("kinds", "born")
     told = shoal.attack(release, register, match={"born": "day"}, kinds={"born": "date(%d.%m.%Y)"})
     assert (told.found, told.fewest, told.mean) == (4, 2, 2.5)  # a blank may be anybody
     for kinds in ({"day": "date(%d.%m.%Y)"}, {"born": "number"}):
@@ -361,7 +372,7 @@ def test_a_bound_that_is_missing_may_hide_any_value():
 
 
 def test_rows_without_a_person_are_one_person():
-    units = pl.Series("who", ["a", "", None, "a"])
-    table = pl.DataFrame({"face": [1, 1, 1, 1]})
-    ruling = unit_ruling(units, classes_of(table, ["face"], records_of(table, None)), 3)
+    table = pl.DataFrame({"face": [1, 1, 1, 1], "who": ["a", "", None, "a"]})
+    classes = classes_of(table, ["face"], records_of(table, None))
+    ruling = unit_ruling("who", standing_of(classes, Behind(np.arange(4), table["who"])), 3)
     assert (ruling.measured, ruling.holds) == (2, False)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import polars as pl
 import pytest
 
 import naive_rules
 import shoal
+from shoal.check import judge as check
 from shoal.check.kanonymity import classes_of, records_of
+from shoal.check.persons import standing_of
 from shoal.check.rules import rule_on, unit_ruling
-from shoal.engines.local import check
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.rule import Rule
+from shoal.model.whom import Behind
 
 PATHS = [
     ("gastric ulcer", "stomach", "digestive", "*"),
@@ -80,10 +83,15 @@ def test_empty_text_and_missing_are_one_value():
     assert measured(["", None, "a"], ["f"] * 3, "x: 3-diverse").measured == 2
 
 
+def behind(units) -> Behind:
+    """One person behind each line."""
+    return Behind(np.arange(len(units)), pl.Series("who", list(units)))
+
+
 def test_persons_are_counted_by_class():
     table = pl.DataFrame({"face": list("aabbb")})
     classes = classes_of(table, ["face"], records_of(table, None))
-    found = unit_ruling(pl.Series("who", ["p", "p", "p", "q", None]), classes, 2)
+    found = unit_ruling("who", standing_of(classes, behind(["p", "p", "p", "q", None])), 2)
     assert (found.measured, found.failing, found.holds) == (1, 1, False)
 
 
@@ -98,11 +106,11 @@ def judged(table, **more):
 
 def test_a_broken_table_is_refused_with_counts():
     good = pl.DataFrame({"age": ["1", "1", "2", "2"], "x": ["a", "b", "a", "b"]})
-    assert judged(good, units=pl.Series("who", list("pqrs"))).has_passed
+    assert judged(good, persons=behind("pqrs")).has_passed
     bad = good.with_columns(pl.Series("x", ["a", "a", "b", "b"]))
-    reasons = judged(bad, units=pl.Series("who", list("pqrs"))).reasons
+    reasons = judged(bad, persons=behind("pqrs")).reasons
     assert reasons == ("The rule 'x: 2-diverse' fails in 2 of 2 classes; the worst measures 1.",)
-    (reason,) = judged(good, units=pl.Series("who", list("ppqr"))).reasons
+    (reason,) = judged(good, persons=behind("ppqr")).reasons
     assert "at least 2 in every class' fails in 1 of 2 classes" in reason
     (reason,) = judged(good).reasons
     assert "persons cannot be counted" in reason
@@ -155,7 +163,9 @@ def test_no_file_says_which_row_stands_behind_a_line(tmp_path):
     frame = pl.DataFrame({"age": [1, 1, 2, 8, 9, 9], "x": list("abcabc"), "who": list("pqrpqr")})
     words = {"k": 3, "quasi": "age", "kinds": {"age": "number"}, "sensitive": "x", "unit": "who"}
     files = shoal.anonymize(frame, **words).write(tmp_path / "out.csv")
-    assert set(json.loads(files.receipt.read_text())) == {"salt", "original", "release", "version"}
+    assert set(json.loads(files.receipt.read_text())) == {
+        *("salt", "original", "release", "version", "certificate", "figures")
+    }
     found = shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt)
     assert {f.claim: f.holds for f in found}["k of who"] is None
     assert all(finding.holds is not False for finding in found)
@@ -186,7 +196,7 @@ def test_check_refuses_what_it_cannot_measure():
         (shoal.DataError, {"rules": "x: 0.2-close by hierarchy", "hierarchies": {"x": tree}}),
         (shoal.DataError, {"rules": "y: 2-diverse"}),
         (shoal.PlanError, {"rules": "x: many"}),
-        (shoal.PlanError, {"unit": "n"}),
+        (shoal.PlanError, {"unit": "n", "count": "n"}),
         (shoal.DataError, {"unit": "who", "k": 2}),
     ):
         with pytest.raises(error):

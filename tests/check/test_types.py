@@ -7,7 +7,7 @@ import pytest
 
 from shoal.check.diversity import numbers_of
 from shoal.check.kanonymity import codes_of
-from shoal.check.linkage import _as_text
+from shoal.check.matching import _as_text
 
 WORDS = ["10", "9", None, "a, b"]
 

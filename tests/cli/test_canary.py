@@ -106,6 +106,12 @@ def test_no_other_command_names_a_value(run, cage):
             "out.receipt.json",
         ),
         ("verify", "in.csv", "out.certificate.json", "--original", "in.csv"),
+        ("report", "out.csv", "out.certificate.json", "-o", "alone.html"),
+        (
+            *("report", "out.csv", "out.certificate.json", "-o", "whole.html", "--json"),
+            *("--original", "in.csv", "--receipt", "out.receipt.json", "--hierarchies", "job=job.csv"),
+        ),
+        ("report", "in.csv", "out.certificate.json", "-o", "wrong.html", "--original", "in.csv"),
         (
             "compare",
             "in.csv",

@@ -73,13 +73,20 @@ def test_a_single_class_is_spoken_of_as_one(run):
 def test_what_is_not_said_is_asked_for_in_the_words_of_the_command_line(run):
     for given, lacks in (("-k 5", "quasi"), ("-q age", "k")):
         ran = run("anonymize", "in.csv", *given.split(), "-o", "out.csv")
-        assert (ran.code, f"Nothing says {lacks}. Give k and quasi (-k and -q" in ran.err) == (2, True)
+        assert (ran.code, f"Nothing says {lacks}. Give k and quasi, or a plan." in ran.err) == (2, True)
+        assert f"The option for {lacks} is -{lacks[0]}" in ran.err
 
 
 def test_verifying_without_the_receipt_says_how_to_give_it(run):
     run(*BASE)
     ran = run("verify", "out.csv", "out.certificate.json", "--original", "in.csv")
-    assert "Without the receipt (--receipt)" in ran.out
+    assert ran.code == 0
+    assert "could not be checked: give --receipt." in ran.out
+    assert "Verified" not in ran.out
+    strict = ["verify", "out.csv", "out.certificate.json", "--original", "in.csv", "--strict"]
+    assert run(*strict).code == 3
+    ran = run(*strict, "--receipt", "out.receipt.json")
+    assert (ran.code, "Verified: all" in ran.out) == (0, True)
 
 
 def test_json_is_json_and_nothing_else(run):
@@ -91,8 +98,11 @@ def test_json_is_json_and_nothing_else(run):
     assert json.loads(run("methods", "--json").out)["k-member"]["objective"] == "loss"
     checked = json.loads(run("check", "out.csv", "-q", "age,zip,sex", "-s", "ill", "--json").out)
     assert checked["verdict"]["smallest_class"] == facts["certificate"]["smallest_class"]
-    verified = json.loads(run("verify", "out.csv", "out.certificate.json", "--json").out)
-    assert verified["verified"] is True
+    verify = ["verify", "out.csv", "out.certificate.json", "--json"]
+    verified = json.loads(run(*verify).out)
+    assert (verified["verified"], verified["fails"]) == (False, False)
+    verified = json.loads(run(*verify, "--original", "in.csv", "--receipt", "out.receipt.json").out)
+    assert (verified["verified"], verified["fails"]) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "out.arrow", "out.tsv"])
@@ -202,7 +212,7 @@ def test_every_method_is_listed(run):
 
 
 def test_counted_rows(run):
-    ran = run(*BASE, "--count", "visits", "--json")
+    ran = run(*BASE, "--count", "persons(visits)", "--json")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["certificate"]["records"] == 15
 
@@ -226,7 +236,7 @@ def test_help_is_light_and_every_command_has_an_example(run):
 
 def test_what_makes_a_release_does_not_wait_for_linear_programs():
     code = (
-        "import sys, shoal.engines.local\nfrom shoal import group\ngroup.load('crowd')\n"
+        "import sys, shoal.run.anonymize\nfrom shoal import group\ngroup.load('crowd')\n"
         "print(sorted({'scipy.optimize', 'scipy.sparse', 'scipy.integrate'} & set(sys.modules)))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

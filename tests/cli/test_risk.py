@@ -113,7 +113,10 @@ def test_rules_that_cannot_be_leave_nothing_behind(run, folder):
         (("--rule", "ill: 9-diverse"), "hold 4 different values"),
         (("--rule", "ill: at most 5%"), "in 3 of 9 rows (33.33 %)"),
         (("--rule", "ill: ordered 0.2-close"), "neither numbers nor dates"),
-        (("--rule", "ill: 0.2-close by hierarchy"), "--hierarchies ill=FILE"),
+        (
+            ("--rule", "ill: 0.2-close by hierarchy"),
+            "The option for hierarchies is --hierarchies or --hierarchy.",
+        ),
         (("--unit", "nosuch"), "no column 'nosuch'"),
         (("--unit", "age"), "Give it one role"),
         (("-k", "10", "--unit", "name"), "9"),

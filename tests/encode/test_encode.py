@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.encode import encode, missing_to_null
+from shoal.encode import code, encode, missing_to_null, survey
 from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
 from shoal.model.plan import Plan
@@ -428,3 +428,25 @@ def test_cells_whose_names_are_taken_are_refused(cells, kind, taken, role):
     with pytest.raises(PlanError, match=f"two columns named '{taken}'"):
         encode(frame, Plan(**words))
     encode(frame, Plan(**{**words, "cells": "text"}))
+
+
+def test_a_part_of_a_table_is_coded_as_in_the_whole():
+    frame = pl.DataFrame(
+        {
+            "age": ["30", " 7", "30", "", "?"],
+            "zip": ["b", "a", "a", "c", "b"],
+            "lat": [1.0, -0.0, 0.0, 2.0, None],
+        }
+    )
+    plan = Plan(k=2, quasi=("age", "zip", "lat"), missing=("?",))
+    known = survey(frame, plan)
+    whole = code(frame, known, plan)
+    for rows in ([0, 1], [4, 2, 3], [1, 3, 0, 2, 4]):
+        part = code(frame[rows], known, plan)
+        assert part.codes[part.row].tolist() == whole.codes[whole.row[rows]].tolist()
+
+
+def test_messages_count_cells_and_not_different_ones():
+    frame = pl.DataFrame({"age": ["1", "x", "x", "x", "2"]})
+    with pytest.raises(DataError, match="3 of 5 values are not numbers"):
+        survey(frame, Plan(k=2, quasi=("age",), kinds={"age": "number"}))

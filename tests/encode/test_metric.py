@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import naive
 import naive_trees
 from shoal.encode import encode
-from shoal.kernels.spans import boxes, distance, fill_costs, group_losses
+from shoal.kernels.distance.spans import boxes, distance, group_losses
 from shoal.model.column import SET
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
@@ -43,22 +43,6 @@ def test_rows_are_as_far_apart_as_their_cells(table):
     for one, other in itertools.product(range(table.rows), repeat=2):
         pair = (coded.codes[coded.row[one]], coded.codes[coded.row[other]])
         assert distance(coded.metric, *pair) == pytest.approx(naive.distance(table, one, other))
-
-
-@given(tables(most_columns=1), st.data())
-def test_the_cost_of_one_more_row_is_the_span_with_it(table, data):
-    coded = coded_of(table, k=2)
-    rows = data.draw(st.lists(st.integers(0, table.rows - 1), min_size=1))
-    codes = coded.codes[coded.row[rows], 0]
-    size = int(coded.metric.size[0])
-    members = np.zeros(size, dtype=np.int64)
-    members[codes] = 1
-    out = np.full(size + 3, -1.0)
-    fill_costs(coded.metric, 0, codes.min(), codes.max(), members, 3, out)
-    assert out[:3].tolist() == [-1.0] * 3
-    for row in range(table.rows):
-        joined = naive.group_loss(table, [*rows, row])
-        assert out[3 + coded.codes[coded.row[row], 0]] == pytest.approx(joined)
 
 
 @given(tables())

@@ -7,7 +7,7 @@ import pytest
 
 from shoal.encode import encode
 from shoal.errors import DataError, PlanError
-from shoal.kernels.spans import distance
+from shoal.kernels.distance.spans import distance
 from shoal.model.plan import Plan
 
 

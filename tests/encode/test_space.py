@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import naive
 from shoal.encode import encode
 from shoal.errors import DataError, PlanError
-from shoal.kernels.space import apart
+from shoal.kernels.distance.rows import apart
 from shoal.model.plan import Plan
 from tables import coded_of, tables
 

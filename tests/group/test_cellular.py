@@ -18,13 +18,13 @@ from shoal.bound import again, prove, value_of
 from shoal.encode import encode
 from shoal.errors import DataError, PlanError
 from shoal.group import cellular, facts, fill_options, load
-from shoal.group.opening import owners
-from shoal.group.radius import solution_of, survey
-from shoal.kernels.duals import raise_duals
-from shoal.kernels.index import build_index
-from shoal.kernels.nearby import reach_distances
-from shoal.kernels.sight import short_axes
-from shoal.kernels.space import apart, apart_each, apart_from
+from shoal.group.centres.opening import owners
+from shoal.group.centres.radius import solution_of, survey
+from shoal.kernels.centres.duals import raise_duals
+from shoal.kernels.distance.lookup import short_axes
+from shoal.kernels.distance.rows import apart, apart_each, apart_from
+from shoal.kernels.neighbours.box_tree import build_index
+from shoal.kernels.neighbours.exact import reach_distances
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
 from tables import coded_of, frame_of, plan_of, small_table

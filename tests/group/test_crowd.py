@@ -7,7 +7,7 @@ import pytest
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import crowd, mondrian
-from shoal.kernels.leftovers import insert_left
+from shoal.kernels.crowd.leftovers import insert_left
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.hierarchy import Hierarchy

@@ -8,8 +8,8 @@ import naive_geography as naive
 from naive_geography import levels, tiny
 from shoal.bound.largest_group import largest_bound
 from shoal.encode import encode
+from shoal.group.families.packing import order_of
 from shoal.group.fold import FACTS, fold, group
-from shoal.group.packing import order_of
 from shoal.model.plan import Plan
 from shoal.model.task import Task
 

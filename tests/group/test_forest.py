@@ -20,15 +20,15 @@ from naive_stars import (
     stars,
 )
 from shoal.bound import value_of
-from shoal.engines.local import group as run_engine
 from shoal.errors import PlanError
 from shoal.group import fill_options
 from shoal.group.forest import FACTS, group, grow, largest_size
-from shoal.group.improve import improve
-from shoal.kernels.decompose import decompose
-from shoal.kernels.neighbours import build_tree
+from shoal.group.improve.cycles import improve
+from shoal.kernels.forest.decompose import decompose
+from shoal.kernels.neighbours.by_span import build_tree
 from shoal.model.coded import Coded
 from shoal.model.task import Task
+from shoal.run.anonymize import form_groups
 from tables import PATHS
 from tables import coded_of as coded_table
 
@@ -229,8 +229,8 @@ def test_instances_that_look_alike_as_graphs_cost_what_the_paper_says(k: int) ->
 def test_search_follows_unless_it_is_switched_off() -> None:
     rows = random_rows(random.Random(8), 200, 5, 3)
     coded = coded_of(rows, [1] * 5, 4)
-    bare = run_engine("forest", coded, Task(k=4, options=fill_options("forest", {"search": "no"})))
-    found = run_engine("forest", coded, Task(k=4, options=fill_options("forest", {})))
+    bare = form_groups("forest", Task(k=4, options=fill_options("forest", {"search": "no"})), coded)
+    found = form_groups("forest", Task(k=4, options=fill_options("forest", {})), coded)
     np.testing.assert_array_equal(bare.group, group(coded, Task(k=4)).group)
     assert value_of("loss", coded, found) < value_of("loss", coded, bare)
     with pytest.raises(PlanError, match="choose yes or no"):

@@ -126,7 +126,7 @@ def test_other_distances(distance: str, method: str, withhold: float) -> None:
             options=fill_options(method, {"max_groups": 3} if method == "centre" else {}),
         )
         grouping = load(method).group(coded, task)
-        from shoal.kernels.space import apart
+        from shoal.kernels.distance.rows import apart
 
         distances = [[apart(coded.space, i, j) for j in coded.row] for i in coded.row]
         most = 3 if method == "centre" else 99

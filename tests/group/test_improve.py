@@ -12,7 +12,8 @@ from naive import Table, assert_sound, least_loss, total_loss
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import fill_options, k_member, load
-from shoal.group.improve import _near_within, improve, regions
+from shoal.group.improve.blocks import cut_blocks
+from shoal.group.improve.cycles import _near_within, improve
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
@@ -62,12 +63,12 @@ def test_loss_never_rises_and_every_rule_is_kept(table, k, share, seed):
 
 @given(tables(least=20, most=60, copies=True), st.integers(2, 5), st.integers(0, 99))
 @settings(max_examples=30)
-def test_many_regions_keep_the_rules_too(table, k, seed):
+def test_many_blocks_keep_the_rules_too(table, k, seed):
     assume(sum(table.counts) >= k)
     coded = coded_of(table, k)
     before = any_grouping(coded, k, 3, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.group.improve.REGION", 15)
+        patch.setattr("shoal.group.improve.cycles.BLOCK", 15)
         after = improve(coded, before, Task(k=k, withhold=3, seed=seed))
     assert_sound(after, coded, k, 3)
     assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
@@ -91,8 +92,8 @@ def test_a_search_that_ends_hot_gives_the_best_round_and_not_the_last():
     label[order] = np.minimum(np.arange(coded.distinct) // 3, coded.distinct // 3 - 1)
     before = Grouping.of_labels(label, coded.count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.group.improve.HEAT", 3000.0)
-        patch.setattr("shoal.group.improve.ROUND", 2000.0)
+        patch.setattr("shoal.group.improve.cycles.HEAT", 3000.0)
+        patch.setattr("shoal.group.improve.cycles.ROUND", 2000.0)
         after = improve(coded, before, Task(k=3, effort=Effort(level=None, steps=300), seed=1))
     assert_sound(after, coded, 3, 0)
     assert lost(table, coded, after) <= lost(table, coded, before) + 1e-9
@@ -134,10 +135,10 @@ def test_a_dear_row_is_withheld_and_a_cheap_one_given_back():
     assert after.distinct[after.group == -1].tolist() == [2]
 
 
-def test_regions_hold_every_item_once():
+def test_blocks_hold_every_item_once():
     random = np.random.default_rng(3)
     middle = random.integers(0, 17, (200, 3))
-    parts = regions(middle, np.ones(200, dtype=np.int64), 16, random)
+    parts = cut_blocks(middle, np.ones(200, dtype=np.int64), 16, random)
     assert sorted(np.concatenate(parts).tolist()) == list(range(200))
     assert max(part.size for part in parts) <= 16
 
@@ -153,8 +154,8 @@ def pieces_of(grouping: Grouping) -> list[list[int]]:
 
 
 def test_a_run_in_seconds_repeats_with_the_steps_it_records(monkeypatch):
-    monkeypatch.setattr("shoal.group.improve.PATIENCE", 10_000)
-    monkeypatch.setattr("shoal.group.improve.ROUND", 5_000)
+    monkeypatch.setattr("shoal.group.improve.cycles.PATIENCE", 10_000)
+    monkeypatch.setattr("shoal.group.improve.cycles.ROUND", 5_000)
     coded = random_coded(400)
     before = load("k-member").group(coded, Task(k=3))
     timed = improve(coded, before, Task(k=3, effort=Effort(level=None, seconds=0.2)))
@@ -200,7 +201,7 @@ def test_a_table_of_many_columns_is_improved_in_a_moment() -> None:
     assert value_of("loss", coded, after) <= value_of("loss", coded, before)
 
 
-def test_near_rows_of_a_region_are_those_that_stand_in_it() -> None:
+def test_near_rows_of_a_block_are_those_that_stand_in_it() -> None:
     near = np.array([[-1, 1, 3], [-1, 0, 2], [-1, 3, 1], [-1, 2, -1]])
     found = _near_within(near, np.array([1, 2, 3]))
     assert found.tolist() == [[-1, 1, -1], [-1, 2, 0], [-1, 1, -1]]

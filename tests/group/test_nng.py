@@ -16,7 +16,7 @@ from shoal.bound.half_perimeter import _boxes
 from shoal.encode import encode
 from shoal.errors import PlanError
 from shoal.group.nng import FACTS, group
-from shoal.kernels.neighbours import reach_distances
+from shoal.kernels.neighbours.by_span import reach_distances
 from shoal.model.plan import Plan
 from shoal.model.task import Task
 from tables import coded_of, tables

@@ -114,7 +114,7 @@ def test_a_place_among_others_is_grouped_by_any_method(method: str) -> None:
     frame = frame_of(60).with_columns(pl.Series("age", np.arange(60) % 17))
     release = shoal.anonymize(frame, k=4, quasi=["home", "age"], kinds=KINDS, method=method)
     assert release.verdict.has_passed
-    assert release.verdict.loss == pytest.approx(release.certificate.loss)
+    assert release.verdict.loss == pytest.approx(release.receipt.figures.loss)
 
 
 def test_a_place_under_suppression_is_a_value_or_a_star() -> None:

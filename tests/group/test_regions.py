@@ -15,7 +15,7 @@ from shoal.encode import encode
 from shoal.errors import DataError
 from shoal.group import regions
 from shoal.group.regions import group, low_degree_tree
-from shoal.kernels.regions import degrees, twins
+from shoal.kernels.regions.trees import degrees, twins
 from shoal.model.graph import Graph
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan

@@ -5,7 +5,7 @@ import pytest
 
 import naive_geography as naive
 from naive_geography import levels, tiny
-from shoal.group.packing import order_of
+from shoal.group.families.packing import order_of
 from shoal.group.spread import spread, spread_simply
 
 

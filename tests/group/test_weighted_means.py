@@ -6,7 +6,7 @@ import pytest
 from naive import Table, distance
 from shoal.bound import value_of
 from shoal.group.weighted_means import _weights, group
-from shoal.kernels.weighted import assign_weighted
+from shoal.kernels.weighted_means import assign_weighted
 from shoal.model.task import Task
 from tables import coded_of, exact_table
 

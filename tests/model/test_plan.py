@@ -71,14 +71,6 @@ def test_a_value_of_the_wrong_type_is_named(name, value):
         Plan(**{"k": 3, "quasi": ("a",), name: value})
 
 
-@pytest.mark.parametrize("names", [("a b", "a_b"), ("a.b", "c", "a-b"), ("Zip", "zip")])
-def test_lookup_tables_have_names_of_their_own(names):
-    with pytest.raises(PlanError, match="would have one name"):
-        Plan(k=2, quasi=names, cells="id")
-    assert Plan(k=2, quasi=names).quasi == names
-    assert Plan(k=2, quasi=("a b", "c"), cells="id").cells == "id"
-
-
 @pytest.mark.parametrize("form", ["%d.%m.%y", "%D", "%x", "%-d %b %-y"])
 def test_years_of_two_digits_are_not_given_a_century_by_us(form):
     with pytest.raises(PlanError, match=r"two digits of a year.*from 1930"):

@@ -7,8 +7,6 @@ import hashlib
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -18,9 +16,6 @@ import shoal
 from shoal.model.certificate import Certificate
 from shoal.model.receipt import Receipt, fingerprint
 from shoal.publish import table as publishing
-from shoal.publish.atomic import Draft, sweep
-
-KILLER = Path(__file__).with_name("killed_writer.py")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +87,32 @@ def test_the_receipt_is_never_readable_by_others(release, tmp_path, monkeypatch)
     finally:
         os.umask(before)
     assert modes == [("out.receipt.json", 0o600), ("out.certificate.json", 0o666), ("out.csv", 0o666)]
+
+
+def test_the_copy_of_an_older_receipt_is_as_private_as_it_was(release, tmp_path, monkeypatch):
+    files = release.write(tmp_path / "out.csv")
+    files.certificate.chmod(0o640)
+    before = listing(tmp_path)
+    seen = []
+    replace = os.replace
+
+    def failing(source, target):
+        seen.extend(
+            stat.S_IMODE(path.stat().st_mode)
+            for path in tmp_path.glob(".shoal-*")
+            if b"salt" in path.read_bytes()
+        )
+        if Path(target).name == "out.csv":
+            raise OSError(5, "Input/output error")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(shoal.DataError, match="Nothing was published"):
+        release.write(tmp_path / "out.csv", delimiter=";")
+    assert set(seen) == {0o600}
+    assert listing(tmp_path) == before
+    assert stat.S_IMODE(files.receipt.stat().st_mode) == 0o600
+    assert stat.S_IMODE(files.certificate.stat().st_mode) == 0o640
 
 
 def test_the_fingerprint_needs_the_salt_and_every_cell():
@@ -166,95 +187,19 @@ def test_the_certificate_of_a_sibling_is_not_taken(release, tmp_path):
     assert vouched(tmp_path)
 
 
+def test_the_certificate_of_a_sibling_with_capitals_is_not_taken(release, tmp_path):
+    release.write(tmp_path / "out.CSV")
+    with pytest.raises(shoal.PlanError, match=r"is the certificate of 'out\.CSV'"):
+        release.write(tmp_path / "out.csv")
+    assert vouched(tmp_path, "out.CSV")
+
+
 def test_writing_again_leaves_plain_files(release, tmp_path):
     files = release.write(tmp_path / "out.csv")
     release.write(tmp_path / "out.csv", delimiter=";")
     assert "replaces" not in json.loads(files.certificate.read_text())
     assert "replaces" not in json.loads(files.receipt.read_text())
     assert vouched(tmp_path)
-
-
-@pytest.mark.parametrize("old", [False, True])
-@pytest.mark.parametrize("moment", range(1, 12))
-def test_ctrl_c_in_publishing_leaves_all_or_nothing(release, tmp_path, monkeypatch, old, moment):
-    if old:
-        release.write(tmp_path / "out.csv")
-    before = listing(tmp_path)
-    calls = 0
-
-    def interrupting(real):
-        def call(*args):
-            nonlocal calls
-            calls += 1
-            if calls == moment:
-                raise KeyboardInterrupt
-            return real(*args)
-
-        return call
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", interrupting(os.fsync))
-        patch.setattr(os, "replace", interrupting(os.replace))
-        try:
-            release.write(tmp_path / "out.csv", delimiter=";")
-            assert moment > 11 - 2 * (not old)
-        except KeyboardInterrupt:
-            pass
-    after = listing(tmp_path)
-    assert not [name for name in after if name.endswith(".part")]
-    if after != before:
-        assert vouched(tmp_path)
-        assert Receipt.of_json((tmp_path / "out.receipt.json").read_text()).release == digest(
-            tmp_path / "out.csv"
-        )
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_kill_at_every_step_of_publishing(tmp_path, old):
-    """One child dies by SIGKILL before, another after, each call that touches the disk's names."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run(
-        [sys.executable, str(KILLER), str(tmp_path), "old" if old else "new"],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    steps = int(run.stdout)
-    assert steps >= 9
-    seen = set()
-    for step in range(2 * steps):
-        folder = tmp_path / str(step)
-        target = folder / "out.csv"
-        if target.exists():
-            assert vouched(folder), f"killed at {step}"
-            kind = "old" if target.read_text() == (tmp_path / "old.csv").read_text() else "new"
-            assert target.read_text() == (tmp_path / f"{kind}.csv").read_text()
-            text = (folder / "out.receipt.json").read_text()
-            assert Receipt.of_json(text, release=digest(target)).release == digest(target)
-            seen.add(kind)
-        else:
-            assert not old
-            seen.add("absent")
-        parts = [path.name for path in folder.iterdir() if path.name.endswith(".part")]
-        assert all(name.startswith(".shoal-") for name in parts)
-    assert seen == ({"old", "new"} if old else {"absent", "new"})
-
-
-def test_a_later_run_sweeps_what_a_killed_one_left(release, tmp_path):
-    living = Draft(tmp_path / "out.csv")
-    other = Draft(tmp_path / "other.csv")
-    copy = living.path.with_name(living.path.name.replace(".part", "dead.part"))
-    copy.write_text("of a killed run: nobody holds a lock on it")
-    release.write(tmp_path / "out.csv")
-    assert not copy.exists()
-    assert living.path.exists()
-    assert other.path.exists()
-    for draft in (living, other):
-        with draft:
-            pass
-    sweep(tmp_path / "out.csv")
 
 
 def test_csv_refuses_what_it_cannot_hold(tmp_path):

@@ -8,8 +8,8 @@ import pytest
 
 import shoal
 from shoal.errors import PlanError
-from shoal.read import read_plan
 from shoal.read.graph import read_graph
+from shoal.read.plan import read_plan
 
 
 def neighbours(graph: shoal.Graph) -> dict[str, list[str]]:

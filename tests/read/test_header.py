@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import DataError
-from shoal.read import read_table
 from shoal.read.header import check_header
+from shoal.read.table import read_table
 
 ROWS = """Ada Zyxwvut,34,02139,f,1990-01-05,flu
 Bob,36,02138,m,1988-03-01,cold
@@ -23,7 +23,7 @@ def refusal(tmp_path: Path, text: str) -> str:
     path.write_text(text)
     with pytest.raises(DataError) as caught:
         read_table(path)
-    said = str(caught.value)
+    said = str(caught.value).replace(str(tmp_path), "")  # its number may be that of a cell
     cells = {cell for line in text.splitlines() for cell in line.split(",")} - {"f", "m", "b", "age"}
     assert not any(cell in said for cell in cells)
     return said

@@ -6,7 +6,7 @@ import pytest
 
 from shoal.errors import PlanError
 from shoal.model.hierarchy import Hierarchy
-from shoal.read import parse_builder, read_hierarchies, read_hierarchy
+from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
 
 LAND = Hierarchy.of_paths(
     [("China", "Asia", "*"), ("Japan", "Asia", "*"), ("France", "Europe", "*"), ("Malta", "*")]

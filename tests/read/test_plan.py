@@ -9,8 +9,8 @@ import yaml
 from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
-from shoal.read import guess_plan, read_plan
-from shoal.read.plan import READERS
+from shoal.read.guess import guess_plan
+from shoal.read.plan import READERS, read_plan
 
 CANARY = "Zyxwvut73"
 
@@ -211,7 +211,7 @@ def test_columns_with_odd_names_read_back(write):
         "",
         "a: b",
         "[x]",
-        "*",
+        "*a",
         "&a",
         "!t",
         "\u2028",

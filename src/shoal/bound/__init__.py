@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from shoal.bound import cellular, half_perimeter, largest_group, loss, radius, squares
+from shoal.bound import cellular, half_perimeter, largest_group, levels, loss, radius, squares
+from shoal.errors import ShoalError
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["again", "describe_squares", "prove", "value_of"]
+__all__ = ["NAMES", "SAFE", "again", "describe_squares", "hold_below", "prove", "value_of"]
+
+NAMES = {
+    "cellular": ("reach", "growth", "duals"),
+    "half-perimeter": ("neighbour-distance", "smallest-boxes"),
+    "largest": ("largest-group",),
+    "levels": (levels.NAME,),
+    "loss": ("growth", "smallest-box", "neighbour", "line", "pairs", "triples"),
+    "radius": ("reach", "threshold"),
+}
+"""The bounds that a certificate may name, by objective."""
+
+SAFE = 1.0 - 1e-9
+"""Takes off more than the rounding of all sums can have added: bounds and values are sums of at most some
+million terms of one sign, each off by a few parts in 10^16."""
 
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "cellular": cellular.sum_of_radii,
     "half-perimeter": half_perimeter.largest_half_perimeter,
     "largest": largest_group.largest_group,
+    "levels": levels.loss_at_levels,
     "loss": loss.total_loss,
     "radius": radius.largest_radius,
     "squares": squares.sum_of_squares,
@@ -23,6 +40,7 @@ _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
     "cellular": cellular.prove,
     "half-perimeter": half_perimeter.prove,
     "largest": largest_group.prove,
+    "levels": levels.prove,
     "loss": loss.prove,
     "radius": radius.prove,
 }
@@ -42,10 +60,28 @@ def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:
 
 def prove(objective: str, coded: Coded, task: Task, found: Proof | None = None) -> Proof | None:
     """The strongest bound we can prove, the method's own `found` among them; None where there is none."""
+    if found is not None and NAMES.get(objective) == (found.name,):
+        return found  # the only bound there is
     proofs = [found] if found is not None else []
     if objective in _PROOFS:
         proofs.append(_PROOFS[objective](coded, task))
     return max(proofs, key=lambda proof: proof.bound, default=None)
+
+
+def hold_below(proof: Proof, value: float) -> Proof:
+    """The bound as it leaves the house: never above `value`, and rounded down.
+
+    Let b be the bound without any rounding, so that no release has less; ours is at most b / SAFE. So what
+    SAFE leaves of ours is a bound. The release itself has `value`: where even that lies above, one of the
+    two is wrong, and nothing may be published that says so. Where the two agree to nine digits they are one
+    number, which rounding alone keeps apart: the release is the best possible, and the bound is its value.
+    """
+    if SAFE * proof.bound > value:
+        raise ShoalError(
+            f"The bound {proof.name!r} lies above what the release reaches, which cannot be: nothing is "
+            "published. This is a mistake of Shoal's own; please report it. Another method may do."
+        )
+    return replace(proof, bound=value if proof.bound >= SAFE * value else SAFE * proof.bound)
 
 
 def again(

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.cube import Cube, build_cube, shape_of
-from shoal.kernels.growth import cell_floors
-from shoal.kernels.queue import Swept, cheapest_windows, sweep_rows
+from shoal.kernels.bound.shares import cell_floors
+from shoal.kernels.crowd.cheapest_first import Swept, cheapest_windows, sweep_rows
+from shoal.kernels.crowd.cube import Cube, build_cube, shape_of
 from shoal.model.coded import Coded
 from shoal.model.column import LINE
 

@@ -13,18 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from shoal.kernels.duals import raise_duals, without_largest
-from shoal.kernels.index import build_index
-from shoal.kernels.nearby import best_centres, reach_distances
-from shoal.kernels.space import radii
+from shoal.kernels.centres.duals import raise_duals, without_largest
+from shoal.kernels.distance.rows import radii
+from shoal.kernels.neighbours.box_tree import build_index
+from shoal.kernels.neighbours.exact import best_centres, reach_distances
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
 __all__ = ["again", "prove", "sum_of_radii"]
 
-SAFE = 1.0 - 1e-9
-"""Takes off more than the rounding of all sums can have added."""
 GROWTH_UP_TO = {"quick": 5_000, "normal": 25_000, "thorough": 100_000}
 """Distinct rows up to which shares grow, by effort; beyond, the bound by reach alone."""
 
@@ -68,5 +66,5 @@ def _proofs(coded: Coded, task: Task, names: Sequence[str]) -> Iterator[Proof]:
             share = duals.share[alive]
         # the duals know opening costs of k times the radius, which no solution pays
         part = 0.5 if name == "duals" else 1.0
-        bound = SAFE * part * without_largest(share, count[alive], task.withhold)
+        bound = part * without_largest(share, count[alive], task.withhold)
         yield Proof(name, bound, (("withhold", float(task.withhold)),))

@@ -7,7 +7,13 @@ proofs are in docs/proofs/pairs.md and docs/proofs/triples.md.
 
 from __future__ import annotations
 
-from shoal.kernels.factor import least_factor, pairs_limits, prove_pairs, prove_triples, triples_limits
+from shoal.kernels.graph_factor.least_weight import (
+    least_factor,
+    pairs_limits,
+    prove_pairs,
+    prove_triples,
+    triples_limits,
+)
 from shoal.model.coded import Coded
 from shoal.model.column import TREE
 from shoal.model.grouping import Proof

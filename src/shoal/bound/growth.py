@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.bound.boxes import Boxes, boxes_below
-from shoal.kernels.growth import grow_shares
+from shoal.kernels.bound.shares import grow_shares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
 from shoal.model.task import Task
@@ -23,8 +23,8 @@ __all__ = ["NAME", "again", "grid", "prove_by_growth", "top_share"]
 NAME = "growth"
 LOOK_AHEAD = 3.0
 """How far a visit to a cell looks ahead: fewer visits for wider windows."""
-SAFE = 1.0 - 1e-9
-"""Takes off more than the rounding of all sums can have added."""
+BELOW = 1.0 - 1e-9
+"""The first level lies so little below the cheapest box."""
 
 
 def top_share(coded: Coded, task: Task) -> float:
@@ -35,7 +35,7 @@ def top_share(coded: Coded, task: Task) -> float:
 def grid(floor: NDArray[np.float64], top: float, ratio: float) -> NDArray[np.float64]:
     """Levels from 0, then from the cheapest box that costs anything, by a fixed ratio, up to `top`."""
     dear = floor[(floor > 1e-9 * top) & (floor < np.inf)]
-    first = float(dear.min()) * SAFE if dear.size else top
+    first = float(dear.min()) * BELOW if dear.size else top
     steps = max(0, int(np.ceil(np.log(top / first) / np.log(ratio)))) if first < top else 0
     values = first * ratio ** np.arange(steps + 1)
     return np.concatenate([[0.0], values[values < top], [top]])
@@ -48,7 +48,7 @@ def prove_by_growth(boxes: Boxes, k: int, ratio: float) -> Proof:
         return Proof(NAME, 0.0, parameters)
     value = grid(boxes.floor, boxes.cap, ratio)
     level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.floor, LOOK_AHEAD)
-    return Proof(NAME, SAFE * float(value[level] @ boxes.swept.held), parameters)
+    return Proof(NAME, float(value[level] @ boxes.swept.held), parameters)
 
 
 def again(coded: Coded, task: Task, *, cap: float, ratio: float) -> Proof | None:

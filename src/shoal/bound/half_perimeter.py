@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.neighbours import build_tree, list_within, reach_distances
-from shoal.kernels.nng import smallest_boxes
-from shoal.kernels.spans import group_losses
+from shoal.kernels.distance.spans import group_losses
+from shoal.kernels.neighbours.by_span import build_tree, list_within, reach_distances
+from shoal.kernels.nng.boxes import smallest_boxes
 from shoal.model.coded import Coded
 from shoal.model.column import LINE
 from shoal.model.grouping import Grouping, Proof
@@ -28,8 +28,6 @@ STEPS = 3000
 """Boxes looked at for one row before its neighbour distance must do."""
 NEAR = 400
 """Rows around one row up to which its smallest box is looked for."""
-SAFE = 1.0 - 1e-9
-"""Takes off more than the rounding of all sums can have added."""
 
 
 def largest_half_perimeter(coded: Coded, grouping: Grouping) -> float:
@@ -58,7 +56,7 @@ def _largest(share: NDArray[np.float64], count: NDArray[np.int64], withhold: int
     """The largest share among what is left when the dearest records are withheld."""
     order = np.argsort(-share, kind="stable")
     left = np.flatnonzero(np.cumsum(count[order]) > withhold)
-    return SAFE * float(share[order[left[0]]]) if left.size else 0.0
+    return float(share[order[left[0]]]) if left.size else 0.0
 
 
 def _boxes(

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from shoal.bound import growth, smallest_box
+from shoal.bound import growth, line, smallest_box
 from shoal.bound.boxes import hold_all_columns, most_boxes
 from shoal.bound.growth import prove_by_growth, top_share
+from shoal.bound.levels import loss_at_levels
+from shoal.bound.line import prove_on_line
 from shoal.bound.neighbour import compares_all, neighbour_bound
 from shoal.bound.smallest_box import prove_by_boxes
-from shoal.kernels.spans import group_losses
+from shoal.kernels.distance.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
@@ -46,6 +48,7 @@ def _triples_again(coded: Coded, task: Task, **parameters: float) -> Proof | Non
 _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
+    line.NAME: prove_on_line,
     "neighbour": neighbour_bound,
     "pairs": _pairs_again,
     "triples": _triples_again,
@@ -54,6 +57,8 @@ _AGAIN: dict[str, Callable[..., Proof | None]] = {
 
 def total_loss(coded: Coded, grouping: Grouping) -> float:
     """The loss of a grouping."""
+    if grouping.level is not None:
+        return loss_at_levels(coded, grouping)
     order = np.lexsort((grouping.distinct, grouping.group))
     order = order[grouping.group[order] >= 0]
     starts = np.searchsorted(grouping.group[order], np.arange(grouping.groups + 1))
@@ -63,6 +68,9 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The strongest bound for total loss that the effort affords."""
+    on_line = prove_on_line(coded, task)
+    if on_line is not None:  # nearly always the best possible itself
+        return on_line
     ratio, most, room, work, by_tree, by_all = _EFFORT[task.effort.level or "normal"]
     narrow = min(1.0, WIDE / max(1, coded.codes.shape[1])) ** 2
     room, work = int(room * narrow), work * narrow
@@ -75,7 +83,9 @@ def prove(coded: Coded, task: Task) -> Proof:
     # a share stops growing in a box that holds the row: up to the top no other bound gives it more
     if few is not many:
         proofs.append(prove_by_boxes(many, task.k))
-    if coded.distinct <= neighbours and not (few.cap >= top and hold_all_columns(coded)):
+    # ... but below the cheapest box that costs anything the grid has no level
+    whole = few.cap >= top and hold_all_columns(coded) and bool((few.floor > 1e-9 * few.cap).all())
+    if coded.distinct <= neighbours and not whole:
         proofs.append(neighbour_bound(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
 

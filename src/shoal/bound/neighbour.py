@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.neighbours import reach_distances
-from shoal.kernels.reaches import least_reaches
+from shoal.kernels.neighbours.by_span import reach_distances
+from shoal.kernels.neighbours.many_columns import least_reaches
 from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
 from shoal.model.task import Task

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shoal.kernels.index import build_index
-from shoal.kernels.nearby import best_centres, reach_distances
-from shoal.kernels.space import apart_each
-from shoal.kernels.threshold import is_tight, test_all, test_most
+from shoal.kernels.centres.least_radius import is_tight, test_all, test_most
+from shoal.kernels.distance.rows import apart_each
+from shoal.kernels.neighbours.box_tree import build_index
+from shoal.kernels.neighbours.exact import best_centres, reach_distances
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task

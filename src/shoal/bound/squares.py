@@ -6,7 +6,7 @@ its time is not known to us.
 
 from __future__ import annotations
 
-from shoal.kernels.squares import spread_of, squares
+from shoal.kernels.distance.squares import spread_of, squares
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 

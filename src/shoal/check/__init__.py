@@ -1,12 +1,26 @@
-"""A stranger's judgement of a finished table. Imports nothing that helped make it."""
+"""An independent judgement of a finished table. Imports nothing that helped make it."""
 
 from __future__ import annotations
 
+from shoal.check.any_table import judge_any
 from shoal.check.attack import link
+from shoal.check.claims import Claims, ranges_in
 from shoal.check.exposure import expose
 from shoal.check.judge import judge
+from shoal.check.measured import check_receipt
 from shoal.check.original import verify_original
-from shoal.check.stranger import judge_any
+from shoal.check.persons import persons_in_classes
 from shoal.check.verify import verify_release
 
-__all__ = ["expose", "judge", "judge_any", "link", "verify_original", "verify_release"]
+__all__ = [
+    "Claims",
+    "check_receipt",
+    "expose",
+    "judge",
+    "judge_any",
+    "link",
+    "persons_in_classes",
+    "ranges_in",
+    "verify_original",
+    "verify_release",
+]

@@ -1,8 +1,8 @@
 """The style `centres`: one line per group, judged line by line.
 
-A line is a class: it holds the quasi-identifiers of one row, the centre, the records of the group, its
-radius, and for every other column the values with how often they occur. So k is held by the size, and
-the size by the counts of every column.
+A line is a class: it holds the quasi-identifiers of its centre, the records of the group, its radius, and
+for every other column the values with how often they occur. So k is held by the size, and the size by the
+counts of every column.
 """
 
 from __future__ import annotations
@@ -17,11 +17,21 @@ from shoal.check.kanonymity import Classes, records_of
 from shoal.check.loss import read_column
 from shoal.check.ruler import NODES, Ruler
 from shoal.model.cell import parse_counts
+from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.plan import RADIUS, SIZE
 from shoal.model.verdict import Finding
 
-__all__ = ["faults", "find_centres", "is_unreadable", "lines_of", "unfold", "value_from"]
+__all__ = [
+    "as_counted",
+    "faults",
+    "find_centres",
+    "is_unreadable",
+    "lines_of",
+    "publishes_rows",
+    "unfold",
+    "value_from",
+]
 
 
 def lines_of(table: pl.DataFrame) -> Classes:
@@ -45,19 +55,26 @@ def unfold(series: pl.Series, classes: Classes) -> tuple[pl.Series, Classes, int
     unfit = 0
     # a column of numbers alone holds no counts
     cells = series.cast(pl.String, strict=False).to_list()
-    for cell, its, size in zip(cells, classes.label.tolist(), classes.records.tolist(), strict=True):
+    for cell, number, size in zip(cells, classes.label.tolist(), classes.records.tolist(), strict=True):
         counted = parse_counts(cell)
-        if its < 0 or counted is None or sum(many for _, many in counted) != size:
+        if number < 0 or counted is None or sum(times for _, times in counted) != size:
             unfit += 1
             continue
-        for value, many in counted:
-            if many > 0:
+        for value, times in counted:
+            if times > 0:
                 values.append(value)
-                label.append(its)
-                records.append(many)
+                label.append(number)
+                records.append(times)
     one = np.array(label, dtype=np.int64)
     unfolded = Classes(one, np.array(records, dtype=np.int64), classes.sizes, classes.row)
     return pl.Series(series.name, values, dtype=pl.String), unfolded, unfit
+
+
+def as_counted(series: pl.Series) -> pl.Series:
+    """The values of an original as text, as counts know them: 0 and -0 are one, not-a-number is missing."""
+    if series.dtype.is_float():
+        series = series.fill_nan(None).set(series == 0, 0.0)
+    return series.cast(pl.String)
 
 
 def is_unreadable(ruler: Ruler) -> bool:
@@ -77,11 +94,11 @@ def faults(
         bad = int((~(radius.is_finite() & (radius >= 0)).fill_null(False)).sum())
         if bad:
             yield f"Column {RADIUS!r}: {bad} of {table.height} radii are not numbers of at least 0."
-    faces = table[classes.row]
+    lines = table[classes.row]
     for ruler in rulers:
         if ruler is None or ruler.name not in table.columns or is_unreadable(ruler):
             continue
-        cells = read_column(faces, (ruler.name,), ruler, classes.sizes)
+        cells = read_column(lines, (ruler.name,), ruler, classes.sizes)
         single = [reading is not None and reading.span == 0 for reading in cells.readings]
         bad = int((~np.array(single, dtype=np.bool_))[cells.place].sum())
         if bad:
@@ -106,27 +123,48 @@ def value_from(table: pl.DataFrame, objective: str) -> float | None:
     return None
 
 
+def publishes_rows(certificate: Certificate) -> bool:
+    """Whether the centres of a release are rows of the original, by its plan; else they are middles."""
+    return certificate.plan.options.get("centre") == "row"
+
+
 def find_centres(
-    table: pl.DataFrame, classes: Classes, coded: Coded, rulers: Sequence[Ruler | None]
+    table: pl.DataFrame, classes: Classes, coded: Coded, rulers: Sequence[Ruler | None], *, rows: bool
 ) -> Finding:
-    """Whether every centre is a row of the original that stands for a record."""
-    known = {tuple(line) for line in coded.codes[coded.count > 0].tolist()}
-    faces = table[classes.row]
-    axes: list[NDArray[np.int64]] = []
+    """Whether every centre is a row of the original that stands for a record.
+
+    Where centres are middles (not `rows`): whether every cell is a value of its column, or lies among them.
+    """
+    lines = table[classes.row]
+    first: list[NDArray[np.int64]] = []
+    last: list[NDArray[np.int64]] = []
     for ruler in rulers:
         if ruler is None:
             return Finding(
                 "centres", None, "Not recomputable: a column of a kind this check does not know."
             )
-        cells = read_column(faces, (ruler.name,), ruler, classes.sizes)
+        cells = read_column(lines, (ruler.name,), ruler, classes.sizes)
         sides = ("codes", "across") if ruler.sides else ("codes",)
         for side in sides:
             runs = [getattr(reading, side) if reading else None for reading in cells.readings]
-            first = [run[0][0] if run and run[0][0] == run[0][1] else -1 for run in runs]
-            axes.append(np.array(first, dtype=np.int64)[cells.place])
-    found = np.stack(axes, axis=1).tolist() if axes else []
-    strange = sum(tuple(line) not in known for line in found)
-    detail = f"All {len(found)} centres are rows of the original."
+            ends = np.array([run[0] if run else (-1, -2) for run in runs], dtype=np.int64).reshape(-1, 2)
+            first.append(ends[cells.place, 0])
+            last.append(ends[cells.place, 1])
+    low, high = np.stack(first, axis=1), np.stack(last, axis=1)
+    centres = len(low)
+    if not rows:
+        # a number between two values covers none of them: its run ends right before it begins
+        size = np.array([axis.size - (axis.missing >= 0) for c in coded.columns for axis in c.axes])
+        fits = ((low == high) | ((low == high + 1) & (low > 0) & (low < size))).all(axis=1)
+        strange = int((~fits).sum())
+        detail = f"The cells of all {centres} centres are values of the original, or lie among them."
+        if strange:
+            detail = f"{strange} of {centres} centres have cells that lie outside the original's values."
+        return Finding("centres", strange == 0, detail)
+    known = {tuple(line) for line in coded.codes[coded.count > 0].tolist()}
+    single = np.where(low == high, low, -1).tolist()
+    strange = sum(tuple(line) not in known for line in single)
+    detail = f"All {centres} centres are rows of the original."
     if strange:
-        detail = f"{strange} of {len(found)} centres are no rows of the original."
+        detail = f"{strange} of {centres} centres are no rows of the original."
     return Finding("centres", strange == 0, detail)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.check.ruler import number_of
 from shoal.model.cell import SUPPRESSED, parse_range, parse_set, parse_value
 
-__all__ = ["Axis", "Cell", "Nodes", "Side"]
+__all__ = ["Cell", "KnownColumn", "Nodes", "Side"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,7 +25,7 @@ EVERYTHING = (-np.inf, np.inf)
 NOTHING = (np.inf, -np.inf)
 
 
-class Axis:
+class KnownColumn:
     """One known column: which persons have which value, and what each cell of the release covers.
 
     `cells` are the distinct cells, `place` the cell of each class; a side is a pair of bounds, a text any
@@ -63,11 +63,17 @@ class Axis:
         self.blank = np.flatnonzero(self.unknown[person])
         self.by_value = np.argsort(person, kind="stable")
         self.start = np.searchsorted(person[self.by_value], np.arange(len(values) + 1))
+        # what each cell covers besides its run, as one sorted list of cell and value
+        beside = [cell * len(values) + extra for cell, extra in enumerate(self.extra)]
+        self.values = len(values)
+        self.beside = np.concatenate([*beside, [np.iinfo(np.int64).max]]).astype(np.int64)
         self.wide = np.isneginf(self.low) & np.isposinf(self.high)
         self.covered = np.maximum(self.last - self.first, 0) + self.blank.size
         self.covered[self.wide] = person.size
+        persons = np.diff(self.start)
         for number, extra in enumerate(self.extra):
-            self.covered[number] += int(np.diff(self.start)[extra].sum())
+            if extra.size:
+                self.covered[number] += int(persons[extra].sum())
 
     def _read(
         self, cell: Cell | Side, at: Mapping[str, int], nodes: Nodes | None
@@ -80,24 +86,23 @@ class Axis:
             return self._between(*cell), nothing
         if cell == SUPPRESSED:
             return EVERYTHING, nothing
-        is_set = cell.startswith("{") and cell.endswith("}")
+        if not (cell.startswith("{") and cell.endswith("}")):
+            node = nodes.get(parse_value(cell)) if nodes is not None else None
+            if node is not None:
+                return (float(node[0]), float(node[1])), nothing
+            ends = self._between(*parse_range(cell)) if nodes is None else NOTHING
+            if ends != NOTHING:
+                return ends, nothing
         members = [at[member] for member in parse_set(cell) if member is not None and member in at]
-        extra = np.unique(np.array(members, dtype=np.int64))
-        if is_set:
-            return NOTHING, extra
-        if nodes is None:
-            ends = self._between(*parse_range(cell))
-            return ends, extra if ends == NOTHING else nothing
-        node = nodes.get(parse_value(cell))
-        return (NOTHING, extra) if node is None else ((float(node[0]), float(node[1])), nothing)
+        return NOTHING, np.unique(np.array(members, dtype=np.int64))
 
     def _between(self, low: str, high: str) -> tuple[float, float]:
         ends = number_of(low, self.kind), number_of(high, self.kind)
         return NOTHING if ends[0] is None or ends[1] is None else (ends[0], ends[1])
 
-    def many(self, number: int) -> int:
-        """About how many persons the cell of a class covers."""
-        return int(self.covered[self.place[number]])
+    def many(self) -> Integers:
+        """About how many persons the cell of each class covers."""
+        return np.asarray(self.covered[self.place])
 
     def look_up(self, number: int) -> Integers:
         """The persons that the cell of a class covers."""
@@ -108,21 +113,19 @@ class Axis:
         more = [self.by_value[self.start[value] : self.start[value + 1]] for value in self.extra[cell]]
         return np.concatenate([run, self.blank, *more]) if more or self.blank.size else run
 
-    def fits(self, number: int, persons: Integers) -> NDArray[np.bool_]:
-        """Which of some persons the cell of a class covers."""
-        cell = self.place[number]
-        if self.wide[cell]:
-            return np.ones(persons.size, dtype=np.bool_)
-        value = self.person[persons]
+    def fits(self, numbers: Integers, persons: Integers) -> NDArray[np.bool_]:
+        """In which pairs the cell of the class covers the person."""
+        cell, value = self.place[numbers], self.person[persons]
         x = self.number[value]
-        fit = ((x >= self.low[cell]) & (x <= self.high[cell])) | self.unknown[value]
-        if self.extra[cell].size:
-            fit |= np.isin(value, self.extra[cell])
+        fit = (x >= self.low[cell]) & (x <= self.high[cell]) | self.unknown[value] | self.wide[cell]
+        if self.beside.size > 1:
+            key = cell * self.values + value
+            fit |= self.beside[np.searchsorted(self.beside, key)] == key
         return np.asarray(fit)
 
     def distances(self, persons: Integers) -> Floats:
         """How far some persons are from every class, as shares of the farthest; 1 where nobody knows."""
-        value = self.person[persons]
+        value, at = np.unique(self.person[persons], return_inverse=True)
         x = self.number[value][:, None]
         away = np.maximum(0.0, np.maximum(self.low - x, x - self.high))
         away[:, self.wide] = 0.0
@@ -135,7 +138,7 @@ class Axis:
             if extra.size:
                 away[np.isin(value, extra), cell] = 0.0
         away[self.unknown[value]] = 0.0
-        return np.asarray(np.minimum(away, 1.0)[:, self.place])
+        return np.asarray(np.minimum(away, 1.0)[at.ravel()[:, None], self.place])
 
     def _farthest(self) -> float:
         """The largest distance of any value from any cell, 1 where there is none."""

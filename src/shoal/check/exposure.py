@@ -3,28 +3,38 @@
 Journalist risk: the expected 1 / F of a class with f records in the sample, F its unknown size in the
 population (Benedetti and Franconi 1998, as in mu-Argus). Population uniques: Zayatz 1991, who takes the
 population's class sizes to be distributed like the sample's.
+
+Where a unit says who a row belongs to, all of this counts persons; who stands in several classes is
+found in the smallest of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.check.kanonymity import classes_of, records_of
+from shoal.check.kanonymity import Classes, codes_of, join_codes, records_of
+from shoal.check.persons import Standing, standing_of
 from shoal.errors import DataError, PlanError
 from shoal.model.exposure import Exposure, Singling
 from shoal.model.names import check_named
+from shoal.model.whom import Behind, Whom
 
 __all__ = ["expose", "journalist_risk", "population_uniques"]
 
 MOST_PAIRS = 10
+MOST_COLUMNS = 20
+"""Columns that are looked at in pairs and one at a time left out: those that single out most alone."""
+PIECES = 64
 ZAYATZ = "Zayatz 1991"
 WHOLE = "none needed: the table is its own population"
 Sizes = NDArray[np.int64]
+Codes = tuple[NDArray[np.int64], int]
 
 
 def expose(
@@ -34,82 +44,107 @@ def expose(
     sampling: float | None = None,
     threshold: float = 0.2,
     count: str | None = None,
+    unit: str | None = None,
 ) -> Exposure:
     """Measure the risks of a table by the columns `quasi`; empty text and null are one missing value."""
-    _check(table, quasi, sampling, threshold, count)
-    named = [*quasi, *((count,) if count is not None else ())]
-    table = table.select(named).with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
-    records = records_of(table, count)
-    sizes = classes_of(table, quasi, records).sizes
-    total = int(sizes.sum())
+    whom = Whom.read(unit=unit, count=count)
+    _check(table, quasi, sampling, threshold, whom)
+    table = table.select(*quasi, *whom.columns)
+    table = table.with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
+    records = records_of(table, whom.count)
+    total = int(records.sum())
     if total == 0:
         raise DataError("The table holds no records. Nothing can be at risk.")
+    persons = None if whom.unit is None else Behind(np.arange(table.height), table[whom.unit])
 
-    def singling(columns: Sequence[str]) -> Singling:
-        its = sizes if tuple(columns) == tuple(quasi) else classes_of(table, columns, records).sizes
-        return Singling(tuple(columns), int((its == 1).sum()), _above(its, threshold))
+    def standing(parts: Iterable[Codes]) -> Standing:
+        return standing_of(_classes(join_codes(parts, table.height)[0], records), persons)
 
-    whole = singling(quasi)
-    alone = sorted((singling([name]) for name in quasi), key=_worst_first)
-    pairs = sorted((singling(pair) for pair in combinations(quasi, 2)), key=_worst_first)
-    without = [singling([other for other in quasi if other != name]) for name in quasi if len(quasi) > 1]
+    def singling(columns: Sequence[str], stand: Standing) -> Singling:
+        return Singling(tuple(columns), stand.alone, stand.above(threshold))
+
+    alone = sorted(
+        (singling([name], standing([codes_of(table[name])])) for name in quasi), key=_worst_first
+    )
+    worst = {name for one in alone[:MOST_COLUMNS] for name in one.columns}
+    near = {name: codes_of(table[name]) for name in quasi if name in worst}  # as they were named
+    far = join_codes((codes_of(table[name]) for name in quasi if name not in worst), table.height)
+    whole = standing([far, *near.values()])
+    pairs = [singling(pair, standing([near[name] for name in pair])) for pair in combinations(near, 2)]
     dropped = [
-        Singling((name,), left.uniques, left.at_risk) for name, left in zip(quasi, without, strict=False)
+        singling([name], standing([far, *(codes for other, codes in near.items() if other != name)]))
+        for name in near
+        if len(quasi) > 1
     ]
     share = 1.0 if sampling is None else sampling
-    risk = journalist_risk(sizes, share)
+    risk = journalist_risk(whole.smallest, share)
     return Exposure(
         records=total,
-        classes=sizes.size,
-        smallest_class=int(sizes.min()),
+        persons=whole.total if whom.counted == "persons" else None,
+        classes=whole.sizes.size,
+        smallest_class=int(whole.sizes.min()),
         threshold=threshold,
-        uniques=whole.uniques,
-        at_risk=whole.at_risk,
-        prosecutor_highest=1.0 / int(sizes.min()),
-        prosecutor_mean=sizes.size / total,
+        uniques=whole.alone,
+        at_risk=whole.above(threshold),
+        prosecutor_highest=1.0 / int(whole.sizes.min()),
+        prosecutor_mean=float((whole.many / whole.smallest).sum()) / whole.total,
         journalist_highest=float(risk.max()),
-        marketer=float((risk * sizes).sum() / total),
+        marketer=float((risk * whole.many).sum() / whole.total),
         sampling=sampling,
-        population_uniques=population_uniques(sizes, share),
+        population_uniques=whole.alone * _chance_alone(whole.sizes, share),
         estimator=WHOLE if sampling is None else ZAYATZ,
         columns=tuple(alone),
-        pairs=tuple(pairs[:MOST_PAIRS]),
+        pairs=tuple(sorted(pairs, key=_worst_first)[:MOST_PAIRS]),
         without=tuple(sorted(dropped, key=lambda one: (one.uniques, one.at_risk))),
+        not_paired=len(quasi) - len(near),
     )
+
+
+def _classes(key: NDArray[np.int64], records: NDArray[np.int64]) -> Classes:
+    """Rows with one key are a class; rows of 0 records are in none."""
+    alive = records > 0
+    kept, first, place = np.unique(key[alive], return_index=True, return_inverse=True)
+    label = np.full(key.size, -1, dtype=np.int64)
+    label[alive] = place.ravel()
+    sizes = np.rint(np.bincount(place.ravel(), weights=records[alive], minlength=kept.size))
+    return Classes(label, records, sizes.astype(np.int64), np.flatnonzero(alive)[first])
 
 
 def journalist_risk(sizes: Sizes, sampling: float) -> NDArray[np.float64]:
     """The expected 1 / F for each class of f records: the integral of p u^(f - 1) / (p + (1 - p) u).
 
-    F has a negative binomial distribution given f, and 1 / h is the integral of t^(h - 1).
+    F has a negative binomial distribution given f, and 1 / h is the integral of t^(h - 1). With v = log(p +
+    (1 - p) u) the integrand is p / (1 - p) u^(f - 1), without a pole; it is summed over pieces that halve
+    towards v = 0, where that of a large class stands.
     """
-    from scipy.integrate import quad  # a release needs none: its users do not wait for SciPy
-
-    values, place = np.unique(sizes, return_inverse=True)
     if sampling >= 1:
         return 1.0 / sizes
-    rest = 1 - sampling
-    found = [
-        quad(lambda u, f=size: sampling * u ** (f - 1) / (sampling + rest * u), 0.0, 1.0, limit=200)[0]
-        for size in values.tolist()
-    ]
+    values, place = np.unique(sizes, return_inverse=True)
+    node, weight = np.polynomial.legendre.leggauss(32)
+    edge = np.append(math.log(sampling) * 0.5 ** np.arange(PIECES), 0.0)
+    half = np.diff(edge)[:, None] / 2
+    v = edge[:-1, None] + half * (1 + node)
+    u = np.clip(1 + np.expm1(v) / (1 - sampling), 0.0, 1.0)
+    odds = sampling / (1 - sampling)
+    found = [odds * float((u ** (size - 1) * weight * half).sum()) for size in values.tolist()]
     return np.array(found)[place]
 
 
 def population_uniques(sizes: Sizes, sampling: float) -> float:
-    """How many records are alone in the population: sample uniques times P(1 there | 1 here).
+    """How many records are alone in the population: sample uniques times P(1 there | 1 here)."""
+    return int((sizes == 1).sum()) * _chance_alone(sizes, sampling)
+
+
+def _chance_alone(sizes: Sizes, sampling: float) -> float:
+    """P(alone in the population | alone here).
 
     With C_j the share of classes of j, P = p C_1 / sum of C_j j p (1 - p)^(j - 1).
     """
     uniques = int((sizes == 1).sum())
     if uniques == 0 or sampling >= 1:
-        return float(uniques)
+        return 1.0
     seen_once = sizes * (1 - sampling) ** (sizes - 1.0)
-    return float(uniques * uniques / seen_once.sum())
-
-
-def _above(sizes: Sizes, threshold: float) -> int:
-    return int(sizes[1.0 / sizes > threshold + 1e-12].sum())
+    return float(uniques / seen_once.sum())
 
 
 def _worst_first(one: Singling) -> tuple[int, int]:
@@ -117,20 +152,25 @@ def _worst_first(one: Singling) -> tuple[int, int]:
 
 
 def _check(
-    table: pl.DataFrame,
-    quasi: Sequence[str],
-    sampling: float | None,
-    threshold: float,
-    count: str | None,
+    table: pl.DataFrame, quasi: Sequence[str], sampling: float | None, threshold: float, whom: Whom
 ) -> None:
     if not quasi:
-        raise PlanError("No quasi-identifier is named. Name at least one column with -q or quasi.")
+        raise PlanError("No quasi-identifier is named. Name at least one column.", field="quasi")
     if sampling is not None and not 0 < sampling <= 1:
-        raise PlanError(f"sampling = {sampling!r} is not a share. Give a number above 0 and at most 1.")
+        raise PlanError(
+            f"sampling = {sampling!r} is not a share. Give a number above 0 and at most 1.",
+            field="sampling",
+        )
     if not 0 < threshold <= 1:
-        raise PlanError(f"threshold = {threshold!r} is not a chance. Give a number above 0 and at most 1.")
-    named = [*quasi, *((count,) if count is not None else ())]
+        raise PlanError(
+            f"threshold = {threshold!r} is not a chance. Give a number above 0 and at most 1.",
+            field="threshold",
+        )
+    named = [*quasi, *whom.columns]
     doubled = sorted({name for name in named if named.count(name) > 1})
     if doubled:
-        raise PlanError(f"A column is named twice: {', '.join(doubled)}. Name it once.")
+        raise PlanError(
+            f"A column is named twice: {', '.join(doubled)}. Give it one role.", column=doubled[0]
+        )
     check_named(named, table.columns)
+    whom.check_against(table.columns)

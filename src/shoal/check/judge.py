@@ -11,22 +11,24 @@ from numpy.typing import NDArray
 
 from shoal.check import centres
 from shoal.check.diversity import measure
-from shoal.check.kanonymity import Classes, classes_of, records_of, too_small
+from shoal.check.kanonymity import Classes, too_small
 from shoal.check.loss import (
-    Cells,
+    PublishedCells,
     entropy_share,
     loss_of_column,
     published_names,
     read_column,
     total_of,
 )
-from shoal.check.risk import risk_of
+from shoal.check.persons import Standing, classes_of_release, standing_of
+from shoal.check.risk import persons_of, risk_of
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
 from shoal.check.rules import broken, rule_on, rulings_of, unit_ruling
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import RADIUS, SIZE, Plan
 from shoal.model.verdict import ColumnLoss, Ruling, Verdict
+from shoal.model.whom import Behind
 
 __all__ = ["judge", "verdict_of"]
 
@@ -41,43 +43,39 @@ def judge(
     *,
     withheld: int,
     judge_k: bool = True,
-    units: pl.Series | None = None,
+    persons: Behind | None = None,
     trees: Mapping[str, Hierarchy] | None = None,
 ) -> Verdict:
     """Judge a finished table by its published quasi-identifier cells.
 
     Every column that the plan does not call sensitive, kept or count is taken for a quasi-identifier, so
-    that nothing can slip into the release unseen. Without `judge_k` everything but k is judged. `units`
-    says who each published row belongs to, which the table itself never does; `trees` are those of rules.
+    that nothing can slip into the release unseen. Without `judge_k` everything but k is judged. `persons`
+    says who stands behind each published line, which the table itself never does; `trees` are those of
+    rules.
     """
-    others = {*plan.sensitive, *plan.keep, plan.count}
-    quasi = [name for name in table.columns if name not in others]
     rulers = [(column, ruler_of(column, loss=plan.loss)) for column in columns]
     if plan.style == "centres":
-        return _judge_centres(table, plan, rulers, withheld=withheld, judge_k=judge_k, trees=trees or {})
+        return _judge_centres(
+            table, plan, rulers, withheld=withheld, judge_k=judge_k, persons=persons, trees=trees or {}
+        )
+    count = plan.whom.count
     wanted = [
         n
         for _, ruler in rulers
         if ruler is not None
         for n in published_names(ruler, plan.cells, plan.style)
     ]
-    reasons = _wrong_columns(table, plan, [*wanted, *((plan.count,) if plan.count is not None else ())])
-    if plan.count is not None and plan.count not in table.columns:
-        classes = classes_of(table, quasi, records_of(table, None))
-    else:
-        classes = classes_of(table, quasi, records_of(table, plan.count))
+    reasons = _wrong_columns(table, plan, [*wanted, *((count,) if count is not None else ())])
+    classes = classes_of_release(table, plan)
     if judge_k:
         reasons += too_small(classes, plan.k)
     if classes.total == 0:
         reasons += ("The table holds no records.",)
     ruled = [rule for rule in plan.rules_read if rule.column in table.columns]
     rulings = rulings_of(table, classes, ruled, trees or {})
-    if plan.unit is not None and judge_k:
-        if units is None:
-            reasons += ("Nobody said whom the published rows belong to, so persons cannot be counted.",)
-        else:
-            rulings += (unit_ruling(units, classes, plan.k),)
-    reasons += broken(rulings, classes)
+    standing, unsaid, ruled_persons = _persons(plan, classes, persons, judge_k=judge_k)
+    rulings += ruled_persons
+    reasons += unsaid + broken(rulings, classes)
     measured, losses, entropy = _losses(table, plan, rulers, classes, withheld=withheld)
     return verdict_of(
         table,
@@ -89,6 +87,7 @@ def judge(
         entropy=entropy,
         reasons=reasons + measured,
         rules=rulings,
+        standing=standing,
     )
 
 
@@ -99,6 +98,7 @@ def _judge_centres(
     *,
     withheld: int,
     judge_k: bool,
+    persons: Behind | None,
     trees: Mapping[str, Hierarchy],
 ) -> Verdict:
     """A line is a class here, and what it holds is read from its counts."""
@@ -108,7 +108,7 @@ def _judge_centres(
     reasons = _wrong_columns(table, plan, names)
     if extra:
         reasons += (f"The table has columns that no line of centres has: {', '.join(extra)}.",)
-    classes = centres.lines_of(table)
+    classes = classes_of_release(table, plan)
     if judge_k:
         reasons += too_small(classes, plan.k)
     if classes.total == 0:
@@ -116,12 +116,14 @@ def _judge_centres(
     reasons += tuple(centres.faults(table, classes, [ruler for _, ruler in rulers], counted))
     read = {name: centres.unfold(table[name], classes) for name in counted if name in table.columns}
     # what cannot be read has been said and is not measured
-    unfolded = {name: (values, its) for name, (values, its, unfit) in read.items() if not unfit}
+    unfolded = {name: (values, held) for name, (values, held, unfit) in read.items() if not unfit}
     rulings = tuple(
         rule_on(*unfolded[rule.column], rule, trees.get(rule.column))
         for rule in plan.rules_read
         if rule.column in unfolded
     )
+    standing, unsaid, ruled_persons = _persons(plan, classes, persons, judge_k=judge_k)
+    rulings += ruled_persons
     verdict = verdict_of(
         table,
         classes,
@@ -130,11 +132,25 @@ def _judge_centres(
         withheld=withheld,
         losses=tuple(ColumnLoss(c.name, c.weight, c.denominator, None) for c, _ in rulers),
         entropy=None,
-        reasons=reasons + broken(rulings, classes),
+        reasons=reasons + unsaid + broken(rulings, classes),
         rules=rulings,
+        standing=standing,
     )
     mixed = tuple(measure(*unfolded[name]) for name in plan.sensitive if name in unfolded)
     return replace(verdict, sensitive=mixed)
+
+
+def _persons(
+    plan: Plan, classes: Classes, persons: Behind | None, *, judge_k: bool
+) -> tuple[Standing | None, tuple[str, ...], tuple[Ruling, ...]]:
+    """How persons stand in the classes, what is not known of them, and the ruling on k, if asked for."""
+    unit = plan.whom.unit
+    if unit is None or not judge_k:
+        return standing_of(classes) if plan.whom.of_persons else None, (), ()
+    if persons is None:
+        return None, ("Nobody said whom the published rows belong to: persons cannot be counted.",), ()
+    standing = standing_of(classes, persons)
+    return standing, (), (unit_ruling(unit, standing, plan.k),)
 
 
 def verdict_of(
@@ -148,8 +164,12 @@ def verdict_of(
     entropy: float | None,
     reasons: tuple[str, ...],
     rules: tuple[Ruling, ...] = (),
+    standing: Standing | None = None,
 ) -> Verdict:
-    """Everything that follows from the classes, with the losses and reasons found elsewhere."""
+    """Everything that follows from the classes, with the losses and reasons found elsewhere.
+
+    `standing` says how persons stand in the classes, where they are counted.
+    """
     sizes = classes.sizes
     records = classes.total + withheld
     loss, percent = total_of(losses, records=records) if losses else (None, None)
@@ -168,16 +188,18 @@ def verdict_of(
         loss_percent=percent,
         columns=losses,
         sensitive=tuple(measure(table[name], classes) for name in sensitive),
-        risk=risk_of(sizes),
+        risk=risk_of(standing or standing_of(classes)),
         reasons=reasons,
         rules=rules,
+        persons=persons_of(standing) if standing is not None else None,
     )
 
 
 def _wrong_columns(table: pl.DataFrame, plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
     named = [*wanted, *plan.sensitive, *plan.keep]
     absent = [repr(name) for name in named if name not in table.columns]
-    hidden = dict.fromkeys((*plan.identifier, *((plan.unit,) if plan.unit is not None else ())))
+    unit = plan.whom.unit
+    hidden = dict.fromkeys((*plan.identifier, *((unit,) if unit is not None else ())))
     present = [repr(name) for name in hidden if name in table.columns]
     reasons: tuple[str, ...] = ()
     if absent:
@@ -196,12 +218,12 @@ def _losses(
     withheld: int,
 ) -> tuple[tuple[str, ...], tuple[ColumnLoss, ...], float | None]:
     """Reasons from cells that do not fit, the loss of each column, and the entropy."""
-    faces = table[classes.row]
+    lines = table[classes.row]
     reasons: list[str] = []
     losses: list[ColumnLoss] = []
-    counted: list[tuple[Cells, NDArray[np.int64]]] = []
+    counted: list[tuple[PublishedCells, NDArray[np.int64]]] = []
     for column, ruler in rulers:
-        cells = _read(faces, plan, ruler, classes)
+        cells = _read(lines, plan, ruler, classes)
         if cells is None or ruler is None:
             losses.append(ColumnLoss(column.name, column.weight, column.denominator, None))
             continue
@@ -218,12 +240,12 @@ def _losses(
     return tuple(reasons), tuple(losses), entropy
 
 
-def _read(faces: pl.DataFrame, plan: Plan, ruler: Ruler | None, classes: Classes) -> Cells | None:
+def _read(lines: pl.DataFrame, plan: Plan, ruler: Ruler | None, classes: Classes) -> PublishedCells | None:
     if ruler is None or plan.style not in _MEASURED:
         return None
     if ruler.published in {RANGES, PLACES} and plan.cells == "middle":
         return None
     names = published_names(ruler, plan.cells)
-    if any(name not in faces.columns for name in names):
+    if any(name not in lines.columns for name in names):
         return None
-    return read_column(faces, names, ruler, classes.sizes)
+    return read_column(lines, names, ruler, classes.sizes)

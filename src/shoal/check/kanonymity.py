@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.model.plain import check_plain, is_plain
+from shoal.model.plain import check_plain, counts_of, is_plain
 
-__all__ = ["Classes", "classes_of", "codes_of", "records_of", "too_small"]
+__all__ = ["Classes", "classes_of", "codes_of", "join_codes", "records_of", "too_small"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,18 +37,10 @@ class Classes:
 
 def classes_of(table: pl.DataFrame, quasi: Sequence[str], records: NDArray[np.int64]) -> Classes:
     """Sort the rows of `table` into classes by the columns `quasi`; null is a cell like any other."""
-    faces = table.select(quasi)
-    starts = _runs(faces)
-    heads = faces[starts]
-    key = np.zeros(starts.size, dtype=np.int64)
-    room = 1
-    for name in quasi:
-        codes, size = codes_of(heads[name])
-        if room > 2**62 // max(size, 1):  # make the key dense again before it overflows
-            values, key = np.unique(key, return_inverse=True)
-            key, room = key.ravel().astype(np.int64), values.size
-        key = key * size + codes
-        room *= size
+    published = table.select(quasi)
+    starts = _runs(published)
+    heads = published[starts]
+    key, _ = join_codes((codes_of(heads[name]) for name in quasi), starts.size)
     key = np.repeat(np.unique(key, return_inverse=True)[1].ravel(), np.diff(starts, append=table.height))
     alive = np.flatnonzero(records > 0)
     # the first row of each class that stands for a record
@@ -60,15 +52,28 @@ def classes_of(table: pl.DataFrame, quasi: Sequence[str], records: NDArray[np.in
     return Classes(label, records, sizes, first[first >= 0])
 
 
-def _runs(faces: pl.DataFrame) -> NDArray[np.int64]:
+def join_codes(parts: Iterable[tuple[NDArray[np.int64], int]], rows: int) -> tuple[NDArray[np.int64], int]:
+    """One code per row, alike where all codes of the row are, from codes and how many there are of each."""
+    key = np.zeros(rows, dtype=np.int64)
+    room = 1
+    for codes, size in parts:
+        if room > 2**62 // max(size, 1):  # make the key dense again before it overflows
+            values, key = np.unique(key, return_inverse=True)
+            key, room = key.ravel().astype(np.int64), values.size
+        key = key * size + codes
+        room *= max(size, 1)
+    return key, room
+
+
+def _runs(published: pl.DataFrame) -> NDArray[np.int64]:
     """The rows that differ from the row before them: few in a release, which is sorted by its cells."""
-    if faces.height == 0:
+    if published.height == 0:
         return np.zeros(0, dtype=np.int64)
-    changed = np.zeros(faces.height, dtype=np.bool_)
+    changed = np.zeros(published.height, dtype=np.bool_)
     changed[0] = True
-    for series in faces:
+    for series in published:
         if not is_plain(series.dtype):
-            return np.arange(faces.height)  # `codes_of` says what is wrong
+            return np.arange(published.height)  # `codes_of` says what is wrong
         changed[1:] |= series[1:].ne_missing(series[:-1]).to_numpy()
     return np.flatnonzero(changed)
 
@@ -92,16 +97,10 @@ def records_of(table: pl.DataFrame, count: str | None) -> NDArray[np.int64]:
     if count is None:
         return np.ones(table.height, dtype=np.int64)
     if count not in table.columns:
-        raise DataError(f"The table has no column {count!r}, which should count records.")
-    numbers = table[count].cast(pl.Float64, strict=False)
-    unfit = numbers.is_null() | ~numbers.is_finite() | (numbers < 0) | (numbers != numbers.floor())
-    bad = int(unfit.fill_null(True).sum())
-    if bad:
         raise DataError(
-            f"Column {count!r} counts records, but {bad} of {table.height} of its values are not whole "
-            "numbers of at least 0."
+            f"The table has no column {count!r}, which should count records.", field="count", column=count
         )
-    return numbers.cast(pl.Int64).to_numpy()
+    return counts_of(table[count])
 
 
 def too_small(classes: Classes, k: int) -> tuple[str, ...]:

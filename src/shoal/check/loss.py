@@ -1,4 +1,4 @@
-"""What the published cells give up, recomputed from the cells alone.
+"""What the published cells lose, recomputed from the cells alone.
 
 The loss of a column is the sum over records of its cell's span: for a range of numbers or dates
 (greatest - least) / denominator, for a node of a tree (leaves below - 1) / denominator or
@@ -6,8 +6,8 @@ level / denominator, for a set (members - 1) / denominator, 1 for a suppressed c
 or for missing alone. A withheld record loses the whole column. Columns add up by weight.
 
 Non-uniform entropy (De Waal and Willenborg 1999; Gionis and Tassa 2007): a record whose value has the
-share p of the original column and whose published cell covers values with the share P >= p gives up
-log2(P / p) bits; suppressed or withheld, log2(1 / p). We report all bits given up divided by all bits
+share p of the original column and whose published cell covers values with the share P >= p loses
+log2(P / p) bits; suppressed or withheld, log2(1 / p). We report all bits lost divided by all bits
 there were, so 0 is nothing and 1 is everything. It needs the original frequencies of the values.
 """
 
@@ -21,10 +21,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check.ruler import PLACES, RANGES, Reading, Ruler
+from shoal.model.plain import check_text
 from shoal.model.verdict import ColumnLoss
 
 __all__ = [
-    "Cells",
+    "PublishedCells",
     "by_axis",
     "entropy_share",
     "loss_of_column",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class PublishedCells:
     """The distinct cells of one published column: what each says, and its records.
 
     `place` is the cell of each line that was read; `readings` has None where a cell does not fit.
@@ -54,8 +55,10 @@ class Cells:
 
 def read_column(
     lines: pl.DataFrame, names: Sequence[str], ruler: Ruler, records: NDArray[np.int64]
-) -> Cells:
+) -> PublishedCells:
     """Read every distinct cell of a column once; two names are typed bounds, four those of a place."""
+    for name in names:
+        check_text(lines[name])
     text = lines.select(pl.col(name).cast(pl.String) for name in names)
     distinct = text.unique(maintain_order=True)
     place = text.join(
@@ -72,21 +75,21 @@ def read_column(
     else:
         readings = tuple(ruler.read(cell) for (cell,) in distinct.iter_rows())
     sums = np.bincount(place, weights=records, minlength=len(readings))
-    return Cells(readings, np.rint(sums).astype(np.int64), place.astype(np.int64))
+    return PublishedCells(readings, np.rint(sums).astype(np.int64), place.astype(np.int64))
 
 
-def by_axis(cells: Cells, ruler: Ruler) -> tuple[Cells, ...]:
+def by_axis(cells: PublishedCells, ruler: Ruler) -> tuple[PublishedCells, ...]:
     """The cells once for each axis of the column: what they cover there."""
     if not ruler.sides:
         return (cells,)
     across = tuple(
         None if reading is None else Reading(reading.span, reading.across) for reading in cells.readings
     )
-    return cells, Cells(across, cells.records, cells.place)
+    return cells, PublishedCells(across, cells.records, cells.place)
 
 
-def loss_of_column(cells: Cells, ruler: Ruler, *, withheld: int) -> ColumnLoss:
-    """The share of a column that was given up; a cell that does not fit counts in full."""
+def loss_of_column(cells: PublishedCells, ruler: Ruler, *, withheld: int) -> ColumnLoss:
+    """The share of a column that was lost; a cell that does not fit counts in full."""
     spans = np.array([1.0 if reading is None else reading.span for reading in cells.readings])
     lost = float(spans @ cells.records) + withheld
     everything = int(cells.records.sum()) + withheld
@@ -110,9 +113,11 @@ def total_of(losses: Sequence[ColumnLoss], *, records: int) -> tuple[float | Non
     return total * records, percent
 
 
-def entropy_share(columns: Sequence[tuple[Cells, NDArray[np.int64]]], *, withheld: int) -> float | None:
+def entropy_share(
+    columns: Sequence[tuple[PublishedCells, NDArray[np.int64]]], *, withheld: int
+) -> float | None:
     """Non-uniform entropy over all columns, each with the original records of its codes."""
-    given_up = there_were = 0.0
+    lost = there_were = 0.0
     for cells, counts in columns:
         total = int(counts.sum())
         if total != int(cells.records.sum()) + withheld:
@@ -129,8 +134,8 @@ def entropy_share(columns: Sequence[tuple[Cells, NDArray[np.int64]]], *, withhel
         present = counts[counts > 0]
         bits = float(present @ np.log2(total / present))
         there_were += bits
-        given_up += bits - kept
-    return max(0.0, given_up / there_were) if there_were > 0 else 0.0
+        lost += bits - kept
+    return max(0.0, lost / there_were) if there_were > 0 else 0.0
 
 
 def published_names(ruler: Ruler, cells: str, style: str = "generalize") -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +10,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check import centres
+from shoal.check.around import find_radii
 from shoal.check.claims import MEASURED, Claims, published_columns
 from shoal.check.kanonymity import Classes, classes_of, records_of
-from shoal.check.linkage import edges_of, nodes_of, shared_codes, unmatched
-from shoal.check.loss import Cells, by_axis, published_names, read_column
+from shoal.check.loss import PublishedCells, by_axis, published_names, read_column
+from shoal.check.matching import edges_of, nodes_of, shared_codes, unmatched
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
+from shoal.model.missing import missing_to_null
 from shoal.model.verdict import Finding
 
 __all__ = ["verify_original"]
@@ -27,9 +29,17 @@ def verify_original(
     certificate: Certificate,
     original: pl.DataFrame,
     coded: Coded,
+    *,
+    seen: Coded | None,
+    missing: Sequence[str] = (),
 ) -> list[Finding]:
-    """Hold a release against the table it was made from: no row lost, invented or changed."""
+    """Hold a release against the table it was made from: no row lost, invented or changed.
+
+    `seen` is the coded table in the unit of what is published, None where that is not known. Missing is one
+    value: an empty cell, a missing mark and not-a-number are the same in both tables.
+    """
     claims = Claims.of(certificate)
+    original, table = _one_missing(original, table, claims, missing)
     rulers = {column.name: ruler_of(column, loss=claims.loss) for column in coded.columns}
     findings = [
         Finding(
@@ -42,11 +52,25 @@ def verify_original(
     if any(name not in table.columns for name in wanted):
         return [*findings, Finding("rows", False, "The release lacks columns, so no row can be matched.")]
     if claims.style == "centres":
-        return [*findings, *_centre_findings(table, claims, original, coded, rulers)]
+        rows = centres.publishes_rows(certificate)
+        return [*findings, *_centre_findings(table, claims, original, coded, rulers, seen, rows=rows)]
     if claims.style not in MEASURED or None in rulers.values():
         detail = "Not recomputable: the published cells do not say which values they cover."
         return [*findings, Finding("rows", None, detail)]
     return [*findings, *_row_findings(table, claims, original, coded, rulers)]
+
+
+def _one_missing(
+    original: pl.DataFrame, table: pl.DataFrame, claims: Claims, missing: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Both tables with null for whatever means missing in sensitive and kept columns, and one zero."""
+    marks = tuple(missing)
+    for name in claims.others:
+        if name in original.columns and name in table.columns:
+            original = original.with_columns(missing_to_null(original[name], marks))
+            if claims.style != "centres":  # whose cells are lists with counts
+                table = table.with_columns(missing_to_null(table[name], marks))
+    return original, table
 
 
 def _centre_findings(
@@ -55,27 +79,37 @@ def _centre_findings(
     original: pl.DataFrame,
     coded: Coded,
     rulers: Mapping[str, Ruler | None],
+    seen: Coded | None,
+    *,
+    rows: bool,
 ) -> Iterator[Finding]:
-    """Centres are rows, and no value is more often in the groups than in the original."""
+    """Centres and radii fit the rows, and no value is more often in the groups than in the original."""
     classes = centres.lines_of(table)
     records = coded.records if coded.records is not None else records_of(original, None)
-    yield centres.find_centres(table, classes, coded, [rulers[name] for name in claims.quasi])
+    named = [rulers[name] for name in claims.quasi]
+    yield centres.find_centres(table, classes, coded, named, rows=rows)
+    if seen is None:
+        yield Finding(
+            "radii", None, "The unit of radii is not known where cells are hidden: give the receipt."
+        )
+    else:
+        yield find_radii(table, classes, seen, named)
     for name in claims.others:
-        values, its, _ = centres.unfold(table[name], classes)
-        before = original.select(pl.col(name).cast(pl.String))
-        yield from _kept_findings(before, values.to_frame(), replace(claims, others=(name,)), records, its)
+        values, held, _ = centres.unfold(table[name], classes)
+        before = centres.as_counted(original[name]).to_frame()
+        yield from _kept_findings(before, values.to_frame(), replace(claims, others=(name,)), records, held)
     yield Finding("rows", None, "Not recomputable: a centre does not say which rows stand behind it.")
 
 
 def _read(
     table: pl.DataFrame, claims: Claims, rulers: Mapping[str, Ruler | None]
-) -> tuple[Classes, list[Cells | None], list[str]]:
+) -> tuple[Classes, list[PublishedCells | None], list[str]]:
     """The classes, what their cells cover on each axis, and the columns whose cells do not say it."""
     not_quasi = {*claims.others, claims.count}
     quasi = [name for name in table.columns if name not in not_quasi]
     classes = classes_of(table, quasi, records_of(table, claims.count))
-    faces = table[classes.row]
-    cells: list[Cells | None] = []
+    lines = table[classes.row]
+    cells: list[PublishedCells | None] = []
     unjudged = []
     for name in claims.quasi:
         ruler = rulers[name]
@@ -84,7 +118,7 @@ def _read(
             cells += [None] * (len(ruler.sides) or 1) if ruler is not None else [None]
             unjudged.append(name)
         else:
-            read = read_column(faces, published_names(ruler, claims.cells), ruler, classes.sizes)
+            read = read_column(lines, published_names(ruler, claims.cells), ruler, classes.sizes)
             cells += by_axis(read, ruler)
     return classes, cells, unjudged
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from shoal.check.persons import Standing
+from shoal.model.verdict import Persons, Risk
 
-from shoal.model.verdict import Risk
-
-__all__ = ["risk_of"]
+__all__ = ["persons_of", "risk_of"]
 
 
-def risk_of(sizes: NDArray[np.int64]) -> Risk:
-    """Prosecutor, journalist and marketer risk from the sizes of the classes.
+def risk_of(standing: Standing) -> Risk:
+    """Prosecutor, journalist and marketer risk from how records or persons stand in the classes.
 
-    A record of a class of size s is matched with chance 1 / s. The table serves as its own population,
-    so the journalist's highest risk is the prosecutor's; a larger population can only lower it.
+    One of a class of size s is matched with chance 1 / s; who stands in several, with that of the smallest.
+    The table serves as its own population, so the journalist's highest risk is the prosecutor's; a larger
+    population can only lower it.
     """
-    if sizes.size == 0:
+    if standing.sizes.size == 0:
         return Risk(0.0, 0.0, 0.0, 0.0, 0)
-    highest = 1.0 / int(sizes.min())
-    mean = sizes.size / int(sizes.sum())
+    highest = 1.0 / int(standing.sizes.min())
+    mean = float((standing.many / standing.smallest).sum()) / standing.total
     return Risk(
         prosecutor_highest=highest,
         prosecutor_mean=mean,
         journalist_highest=highest,
         marketer=mean,
-        uniques=int((sizes == 1).sum()),
+        uniques=standing.alone,
     )
+
+
+def persons_of(standing: Standing) -> Persons:
+    """How many persons there are, and in the classes."""
+    sizes = standing.sizes
+    fewest = int(sizes.min()) if sizes.size else 0
+    return Persons(standing.total, fewest, int(sizes.max(initial=0)))

@@ -1,4 +1,4 @@
-"""Reads one published cell of one column: what it covers and how much it gives up."""
+"""Reads one published cell of one column: what it covers and how much it loses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A cell understood: the share of the column it gives up, and the codes it covers.
+    """A cell understood: the share of the column it loses, and the codes it covers.
 
     `codes` are runs of codes, both ends included; None where the ruler does not know the column's
     values. A run that ends before it begins covers nothing. `across` is the same on the second axis of a
@@ -40,7 +40,7 @@ class Reading:
 class Ruler:
     """How to read the cells of one column.
 
-    `most` is what a suppressed cell gives up. `missing` is the code of missing cells: -1 where the
+    `most` is what a suppressed cell loses. `missing` is the code of missing cells: -1 where the
     column has none, None where that is not known. What is None of `nodes` (name -> first leaf, last
     leaf, level), `places` (value -> code) and `numbers` (value of each code) is not known and not
     judged. A place has two `sides`, each read like a range and divided by the whole; `parts` are the
@@ -137,9 +137,9 @@ class Ruler:
         if node is None:
             return None
         first, last, level = node
-        given_up = level if self.by_levels else last - first
+        width = level if self.by_levels else last - first
         return Reading(
-            given_up / self.denominator if self.denominator > 0 else 0.0,
+            width / self.denominator if self.denominator > 0 else 0.0,
             ((first, last),),
         )
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.check.diversity import numbers_of
 from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.mix import Mix, mix_of
+from shoal.check.persons import Standing
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.verdict import Ruling
@@ -114,15 +115,13 @@ def _apart(classes: Classes, codes: NDArray[np.int64], values: int) -> Floats:
     return np.maximum(0.0, (here + 1.0) / 2)
 
 
-def unit_ruling(units: pl.Series, classes: Classes, k: int) -> Ruling:
-    """How many different persons stand in each class; rows without a unit may all be one."""
-    text = f"{units.name}: at least {k} in every class"
-    if classes.sizes.size == 0:
-        return Ruling(text, 0.0, False)
-    units = units.set(units == "", None) if units.dtype == pl.String else units
-    persons = np.diff(mix_of(classes, *codes_of(units)).start)
+def unit_ruling(unit: str, standing: Standing, k: int) -> Ruling:
+    """Whether every class holds k different persons."""
+    persons = standing.sizes
     failing = int((persons < k).sum())
-    return Ruling(text, float(persons.min()), failing == 0, failing)
+    fewest = float(persons.min()) if persons.size else 0.0
+    holds = persons.size > 0 and failing == 0
+    return Ruling(f"{unit}: at least {k} in every class", fewest, holds, failing)
 
 
 def broken(rulings: Sequence[Ruling], classes: Classes) -> tuple[str, ...]:
@@ -135,5 +134,5 @@ def broken(rulings: Sequence[Ruling], classes: Classes) -> tuple[str, ...]:
     )
 
 
-def _figure(value: float) -> str:
-    return "infinity" if math.isinf(value) else f"{value:.6g}"
+def _figure(value: float | None) -> str:
+    return "infinity" if value is None or math.isinf(value) else f"{value:.6g}"

@@ -15,8 +15,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.simplefilter("ignore")  # those of other libraries: they may quote cells
     from shoal.cli.app import app
     from shoal.cli.guard import guarded
+    from shoal.cli.stopping import listen
+    from shoal.cli.terminal import prepare
 
+    prepare()
     words = sys.argv[1:] if arguments is None else list(arguments)
     # Rich's help loads Markdown and lexers; the first page must come at once
     app.rich_markup_mode = None if words in ([], ["--help"]) else "rich"
+    if arguments is None:
+        listen()
     sys.exit(guarded(app, words))

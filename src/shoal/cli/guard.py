@@ -1,11 +1,13 @@
-"""How a command ends: 0 done, 2 bad plan or data, 3 the check failed, 130 Ctrl-C, 1 a bug of ours.
+"""How a command ends: 0 done, 2 bad plan or data, 3 the check failed, 128 and more a signal, 1 a bug.
 
+141, as where a signal ended it: the reader of its output went away before the end.
 Tracebacks quote arguments and locals, and those hold cells: none is ever shown.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -13,10 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import shoal
+from shoal.cli.stopping import Stopped
 
 __all__ = ["guarded"]
 
-DONE, BUG, BAD, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, BUG, BAD, FAILED, UNREAD = 0, 1, 2, 3, 141
+PARAMETERS = {
+    "graphs": ("graph",),
+    "hierarchies": ("hierarchies", "hierarchy"),
+    "kinds": ("kind",),
+    "options": ("option",),
+    "rules": ("rule",),
+    "weights": ("weight",),
+}
+"""What sets a field on the command line, where it is not called the same: given one by one."""
 
 
 def guarded(app: Any, arguments: Sequence[str]) -> int:
@@ -24,18 +36,25 @@ def guarded(app: Any, arguments: Sequence[str]) -> int:
     try:
         app(args=list(arguments), prog_name="shoal")
     except SystemExit as end:
-        return _flushed(end.code if isinstance(end.code, int) else BUG)
-    except KeyboardInterrupt:
-        return _say("Stopped. Nothing was published.", INTERRUPTED)
+        if end.code == 1:  # so Rich and Typer end where the reader of a pipe went away
+            return _flushed(UNREAD)
+        return _flushed(end.code if isinstance(end.code, int) else DONE if end.code is None else BUG)
+    except (Stopped, KeyboardInterrupt) as stop:
+        return _say_stopped(stop)
     except shoal.NotAnonymous as error:
         return _say(str(error), FAILED)
     except shoal.ShoalError as error:
-        return _say(str(error), BAD)
+        return _say(" ".join([str(error), *_option_for(error.field, app, arguments)]), BAD)
     except MemoryError:
         return _say("The machine has too little memory for this table. Nothing was published.", BUG)
     except BaseException as error:
         if isinstance(error, BrokenPipeError):
-            return _flushed(BUG)
+            return _flushed(UNREAD)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return _say(
+                "The output cannot be written: no space is left. Files of a release are whole or absent.",
+                BUG,
+            )
         # also panics of Polars, which are no ordinary exceptions
         place = _place_of(error)
         return _say(
@@ -46,19 +65,41 @@ def guarded(app: Any, arguments: Sequence[str]) -> int:
     return _flushed(DONE)
 
 
-def _say(sentence: str, code: int) -> int:
-    text = sentence if code == INTERRUPTED else f"Error: {sentence}"
+def _say(sentence: str, code: int, *, error: bool = True) -> int:
     with contextlib.suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+        print(f"Error: {sentence}" if error else sentence, file=sys.stderr, flush=True)
     return code
+
+
+def _option_for(field: str | None, app: Any, arguments: Sequence[str]) -> list[str]:
+    """Which option sets the field that an error speaks of, in the command that was typed."""
+    import typer
+
+    if field is None or not isinstance(app, typer.Typer):
+        return []
+    commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
+    command = next((commands[word] for word in arguments if word in commands), None)
+    names = PARAMETERS.get(field, (field,))
+    found = [one for one in command.params if one.name in names] if command is not None else []
+    words = [word for one in found for word in (*one.opts, *one.secondary_opts) if word.startswith("-")]
+    return [f"The option for {field} is {' or '.join(words)}."] if words else []
+
+
+def _say_stopped(stop: BaseException) -> int:
+    found = stop if isinstance(stop, Stopped) else Stopped()
+    notes = getattr(stop, "__notes__", None) or ["Nothing was published."]
+    return _say(f"Stopped by {found.name}. {' '.join(notes)}", found.code, error=False)
 
 
 def _flushed(code: int) -> int:
     """Flush while a reader who went away can still be told from a bug."""
+    if sys.stdout is None:  # it was closed before we began
+        return code
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return code or UNREAD
     return code
 
 

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
+import shoal
+
 ROLES, TABLE, METHOD, RESULT = "Roles", "Table", "Method", "Result"
+
+
+def _means(field: str, aside: str = "") -> str:
+    """What a field of a plan means, and what is said of it here alone."""
+    return f"{shoal.FIELDS[field].meaning} {aside}".rstrip()
+
+
+def _choices(field: str, *, without: str = "") -> str:
+    """The words that a field may be, as the name of its value."""
+    return "|".join(word for word in shoal.FIELDS[field].choices if word != without)
 
 
 def _print_version(asked: bool) -> None:
@@ -22,8 +34,11 @@ Version = Annotated[
     bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
 ]
 
-File = Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow or Excel.", show_default=False)]
-K = Annotated[int | None, typer.Option("-k", help="Every class holds at least k rows.", show_default=False)]
+File = Annotated[
+    Path,
+    typer.Argument(help="The table: CSV, Parquet, Arrow, Excel, Stata, SPSS or SAS.", show_default=False),
+]
+K = Annotated[int | None, typer.Option("-k", help=_means("k"), show_default=False)]
 Ks = Annotated[
     str | None, typer.Option("-k", help="Several k, comma-separated: 2,5,10.", show_default=False)
 ]
@@ -33,7 +48,7 @@ Quasi = Annotated[
         "-q",
         "--quasi",
         metavar="COLUMNS",
-        help="Quasi-identifiers: what others may know. Comma-separated, repeatable.",
+        help=_means("quasi", "Comma-separated, repeatable."),
         rich_help_panel=ROLES,
     ),
 ]
@@ -43,27 +58,31 @@ Sensitive = Annotated[
         "-s",
         "--sensitive",
         metavar="COLUMNS",
-        help="Sensitive columns: published as they are, measured by the check.",
+        help=_means("sensitive"),
         rich_help_panel=ROLES,
     ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Columns published as they are.", rich_help_panel=ROLES),
+    typer.Option(metavar="COLUMNS", help=_means("keep"), rich_help_panel=ROLES),
 ]
 Identifier = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Identifiers: always dropped.", rich_help_panel=ROLES),
+    typer.Option(metavar="COLUMNS", help=_means("identifier"), rich_help_panel=ROLES),
 ]
 Count = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="A row stands for that many records.", rich_help_panel=ROLES),
+    typer.Option(
+        metavar="COLUMN|persons(COLUMN)",
+        help=_means("count"),
+        rich_help_panel=ROLES,
+    ),
 ]
 Unit = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN",
-        help="Who a row belongs to: k counts its distinct values, not rows. Never published.",
+        metavar="COLUMN|rows",
+        help=_means("unit"),
         rich_help_panel=ROLES,
     ),
 ]
@@ -71,8 +90,7 @@ Rule = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RULE",
-        help='On a sensitive column: "x: 3-diverse", "x: entropy 3-diverse", "x: (2, 3)-diverse", '
-        '"x: 0.2-close", "x: at most 50%". Repeatable.',
+        help=_means("rules", "Repeatable."),
         rich_help_panel=ROLES,
     ),
 ]
@@ -123,8 +141,7 @@ Kind = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=KIND",
-        help="number, date, date(%d.%m.%Y), label, tree, place(lat, lon) or region. Repeatable; guessed "
-        "where not given.",
+        help=_means("kinds", "Repeatable; guessed where not given."),
         rich_help_panel=TABLE,
     ),
 ]
@@ -148,7 +165,7 @@ Graph = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=EDGES[,NODES]",
-        help="A region column's borders: a file of pairs, and one of regions with lat, lon. Repeatable.",
+        help=_means("graphs", "Nodes have columns lat and lon. Repeatable."),
         rich_help_panel=TABLE,
     ),
 ]
@@ -163,15 +180,13 @@ Map = Annotated[
 ]
 Weight = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="COLUMN=NUMBER", help="How much a column's loss counts. Repeatable.", rich_help_panel=TABLE
-    ),
+    typer.Option(metavar="COLUMN=NUMBER", help=_means("weights", "Repeatable."), rich_help_panel=TABLE),
 ]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
         metavar="MARK",
-        help="A cell that means missing, such as '?'. Repeatable; empty cells always do.",
+        help=_means("missing", "Repeatable; empty cells always do."),
         rich_help_panel=TABLE,
     ),
 ]
@@ -183,59 +198,61 @@ Delimiter = Annotated[
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Of a CSV: utf-8, latin-1, ... Guessed.", rich_help_panel=TABLE),
+    typer.Option(metavar="NAME", help="Of texts: utf-8, latin-1, ... Guessed.", rich_help_panel=TABLE),
 ]
 Decimal = Annotated[
     str | None,
     typer.Option(metavar="SIGN", help="Decimal sign of a CSV: '.' or ','. Guessed.", rich_help_panel=TABLE),
 ]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of an Excel file; the first if not given.", rich_help_panel=TABLE),
+]
 Loss = Annotated[
     str | None,
-    typer.Option(metavar="leaves|levels|sets", help="How loss is measured.", rich_help_panel=METHOD),
+    typer.Option(metavar=_choices("loss"), help=_means("loss"), rich_help_panel=METHOD),
 ]
 Method = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="See `shoal methods`; auto, the default, is crowd.", rich_help_panel=METHOD
+        metavar="NAME", help=_means("method", "`shoal methods` lists all."), rich_help_panel=METHOD
     ),
 ]
 Option = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="An option that only the chosen method knows. Repeatable.",
+        help=_means("options", "Repeatable."),
         rich_help_panel=METHOD,
     ),
 ]
 Style = Annotated[
     str | None,
-    typer.Option(
-        metavar="generalize|suppress|centres|means", help="What a group publishes.", rich_help_panel=RESULT
-    ),
+    typer.Option(metavar=_choices("style"), help=_means("style"), rich_help_panel=RESULT),
 ]
 Cells = Annotated[
     str | None,
     typer.Option(
-        metavar="text|bounds|middle|id",
-        help="Ranges as text, two typed columns or a typed middle; id: sets by name, with a lookup table.",
+        metavar=_choices("cells"),
+        help=_means("cells"),
         rich_help_panel=RESULT,
     ),
 ]
 Distance = Annotated[
     str | None,
     typer.Option(
-        metavar="span|euclidean|great-circle", help="How methods measure distance.", rich_help_panel=METHOD
+        metavar=_choices("distance", without="matrix"), help=_means("distance"), rich_help_panel=METHOD
     ),
 ]
 Withhold = Annotated[
     float | None,
-    typer.Option(metavar="SHARE", help="The share of rows that may be left out.", rich_help_panel=METHOD),
+    typer.Option(metavar="SHARE", help=_means("withhold"), rich_help_panel=METHOD),
 ]
 Effort = Annotated[
     str | None,
     typer.Option(
         metavar="LEVEL",
-        help="quick, normal, thorough, steps=N or seconds such as 60s.",
+        help=_means("effort"),
         rich_help_panel=METHOD,
     ),
 ]
@@ -243,26 +260,22 @@ Improve = Annotated[
     bool | None,
     typer.Option(
         "--improve/--no-improve",
-        help="Improve the method's groups by local search.",
+        help=_means("improve"),
         show_default=False,
         rich_help_panel=METHOD,
     ),
 ]
 StopAt = Annotated[
     float | None,
-    typer.Option(
-        metavar="RATIO", help="Stop once this close to the bound, such as 1.10.", rich_help_panel=METHOD
-    ),
+    typer.Option(metavar="RATIO", help=_means("stop_at", "Such as 1.10."), rich_help_panel=METHOD),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(metavar="NUMBER", help="The same seed gives the same release.", rich_help_panel=METHOD),
+    typer.Option(metavar="NUMBER", help=_means("seed"), rich_help_panel=METHOD),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        metavar="NUMBER", help="Threads to use; 0 is all. Never changes the result.", rich_help_panel=METHOD
-    ),
+    typer.Option(metavar="NUMBER", help=_means("threads"), rich_help_panel=METHOD),
 ]
 PlanFile = Annotated[
     Path | None,
@@ -274,7 +287,7 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="The release: .csv, .tsv, .parquet or .arrow.",
+        help="The release: .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav.",
         show_default=False,
     ),
 ]
@@ -302,3 +315,17 @@ Receipt = Annotated[
         metavar="FILE", help="The private receipt: also checks that the original is the very one."
     ),
 ]
+ContextFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--context",
+        metavar="FILE",
+        help="A YAML file with purpose, recipients, conditions, assessor, date, next_review, threshold, "
+        "sampling.",
+    ),
+]
+ReportTo = Annotated[
+    Path,
+    typer.Option("-o", "--output", metavar="FILE", help="The report: .html.", show_default=False),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit 3 also where a claim could not be checked.")]

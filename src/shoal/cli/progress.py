@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from shoal.cli.terminal import shows_all
+
 __all__ = ["shown"]
 
 PATIENCE = 1.0
@@ -22,7 +24,7 @@ def shown() -> Iterator[Callable[[str, float], None]]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     bar = Progress(
-        SpinnerColumn(),
+        SpinnerColumn("dots" if shows_all(sys.stderr) else "line"),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
         TimeElapsedColumn(),

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from shoal.cli.terminal import shows_all
 
 if TYPE_CHECKING:
     import shoal
@@ -28,15 +31,35 @@ __all__ = [
     "show_linkage",
     "show_methods",
     "show_release",
+    "show_report",
     "show_verdict",
 ]
 
 BAR = 20
+MOST_LINES = 20
+GIVEN = {
+    "original": "--original",
+    "receipt": "--receipt",
+    "hierarchies": "--hierarchies",
+    "graphs": "--graph",
+    "missing": "--missing",
+}
+"""The options of `shoal verify` that give what a finding needs."""
+
+
+def escape(text: str) -> str:
+    """A text as it stands, for Rich: neither markup nor signs that a terminal would obey."""
+    shown = "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
+    return escape_markup(shown)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
     """Facts as JSON, which knows neither infinity nor our values."""
-    print(json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False))
+    escaped = not shows_all(sys.stdout)
+    print(json.dumps(_plain(facts), indent=2, ensure_ascii=escaped, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
@@ -52,10 +75,23 @@ def _plain(value: Any) -> Any:
 
 
 def release_facts(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> dict[str, Any]:
-    """What `shoal anonymize --json` says."""
+    """What `shoal anonymize --json` says: of the figures those that everybody may see."""
+    about = release.certificate
+    verdict = dataclasses.replace(
+        release.verdict,
+        loss=about.loss,
+        loss_percent=about.loss_percent,
+        columns=about.columns,
+        rules=about.rules,
+        entropy=None,
+    )
     return {
-        "certificate": release.certificate,
-        "verdict": release.verdict,
+        "certificate": {
+            item.name: getattr(about, item.name)
+            for item in dataclasses.fields(about)
+            if item.name != "unread"
+        },
+        "verdict": verdict,
         "files": files,
         "left_out": release.left_out,
         "guessed": release.guessed,
@@ -78,7 +114,7 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
     )
     console.print(f"[bold]{escape(about.in_words())}[/]")
     for ruling in about.rules:
-        console.print(f"{escape(ruling.rule)}: holds; the worst class measures {ruling.measured:.4g}.")
+        console.print(f"{escape(ruling.rule)}: holds{_measures(ruling)}.")
     if any(column.loss is not None for column in about.columns):
         console.print()
         _losses(console, about.columns)
@@ -91,10 +127,16 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
     for what, path, aside in (
         ("release", files.table, ""),
         *(("lookup", path, "  (what the ids stand for)") for path in files.lookups),
+        *((("map", files.map, ""),) if files.map is not None else ()),
         ("certificate", files.certificate, ""),
         ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
     ):
         console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)
+
+
+def _measures(ruling: Any) -> str:
+    """What the worst class measures, where anybody may know."""
+    return "" if ruling.measured is None else f"; the worst class measures {ruling.measured:.4g}"
 
 
 def _classes(count: int) -> str:
@@ -117,7 +159,7 @@ def _losses(console: Console, columns: Iterable[Any]) -> None:
             continue
         full = round(BAR * min(1.0, column.loss))
         bar = Text("█" * full, style="cyan") + Text("░" * (BAR - full), style="dim")
-        table.add_row(escape(column.name), f"{100 * column.loss:.2f} %", bar)
+        table.add_row(escape(column.name), f"{100 * column.loss:.3g} %", bar)
     console.print(Padding(table, (0, 2)))
 
 
@@ -134,13 +176,26 @@ def _notes(release: shoal.Release) -> Iterable[str]:
     yield from release.doubts
     if release.plan.identifier:
         yield f"Identifiers were dropped: {', '.join(release.plan.identifier)}."
+    if release.plan.style == "centres" and release.plan.centre == "row":
+        yield (
+            "Centres are real rows: each line shows the exact quasi-identifiers of one of its records. "
+            "Leave out --option centre=row to publish middles, which are nobody's."
+        )
     if release.left_out:
         yield f"Left out, having no role: {', '.join(release.left_out)}."
     for one in release.repeats:
-        yield (
-            f"Identifier {one.column} repeats: {one.values:,} of its values stand in {one.rows:,} rows, "
-            f"one in up to {one.most:,}. k counts rows, not persons; --unit {one.column} counts persons."
-        )
+        how = f"{one.values:,} of its values stand in {one.rows:,} rows, one in up to {one.most:,}"
+        missing = f" and {one.missing:,} are missing" if one.missing else ""
+        if one.column in release.left_out:
+            yield (
+                f"Column {one.column} looks as if it told persons apart and repeats: {how}. k counts rows, "
+                f"not persons; --unit {one.column} counts persons."
+            )
+            continue
+        end = "k counts rows, as was asked for."
+        if not release.plan.whom.means_rows:
+            end = f"Every class still holds {release.plan.k:,} different ones."
+        yield f"Identifier {one.column} repeats: {how}{missing}. {end}"
     for column in release.verdict.sensitive:
         if column.distinct == 1 and column.closeness_equal > 0:
             yield (
@@ -168,19 +223,27 @@ def _list(console: Console, lines: Iterable[str]) -> None:
 def show_verdict(verdict: shoal.Verdict) -> None:
     """What `shoal check` found."""
     console = Console(highlight=False)
+    persons, counted = verdict.persons, "records" if verdict.persons is None else "persons"
     console.print(
         f"{verdict.records - verdict.withheld:,} records in {verdict.classes:,} "
         f"{_classes(verdict.classes)} of {verdict.smallest_class:,} to {verdict.largest_class:,}, "
         f"{verdict.mean_class:.2f} on average."
     )
+    if persons is not None:
+        console.print(f"{persons.total:,} persons, {persons.fewest:,} to {persons.most:,} in a class.")
+    doubt = verdict.doubt
     if verdict.has_passed:
-        asked = "" if verdict.k is None else f", k = {verdict.k} is met"
-        console.print(f"[bold green]The table is {verdict.smallest_class}-anonymous{asked}.[/]")
+        asked = "" if verdict.k is None else f": k = {verdict.k} is met"
+        least = verdict.smallest_class if persons is None else persons.fewest
+        colour = "yellow" if doubt else "green"
+        console.print(f"[bold {colour}]Every class holds at least {least:,} {counted}{asked}.[/]")
     else:
         console.print(f"[bold red]NOT ANONYMOUS.[/] {escape(' '.join(verdict.reasons))}")
+    if doubt:
+        console.print(f"[bold yellow]{escape(doubt)}[/]")
     for ruling in verdict.rules:
         word = "holds" if ruling.holds else f"fails in {ruling.failing:,} {_classes(ruling.failing)}"
-        console.print(f"{escape(ruling.rule)}: {word}; the worst class measures {ruling.measured:.4g}.")
+        console.print(f"{escape(ruling.rule)}: {word}{_measures(ruling)}.")
     console.print()
     if verdict.loss_percent is not None:
         console.print(f"Loss {verdict.loss_percent:.2f} %.")
@@ -193,8 +256,8 @@ def show_verdict(verdict: shoal.Verdict) -> None:
     )
     table.add_row("the same on average", f"{risk.prosecutor_mean:.2%}")
     table.add_row("highest risk, attacker does not know it", f"{risk.journalist_highest:.2%}")
-    table.add_row("share of all records matched right", f"{risk.marketer:.2%}")
-    table.add_row("records alone in their class", f"{risk.uniques:,}")
+    table.add_row(f"share of all {counted} matched right", f"{risk.marketer:.2%}")
+    table.add_row(f"{counted} alone in their class", f"{risk.uniques:,}")
     console.print(Padding(table, (0, 2)))
     if verdict.sensitive:
         console.print()
@@ -204,13 +267,16 @@ def show_verdict(verdict: shoal.Verdict) -> None:
 def show_exposure(found: shoal.Exposure) -> None:
     """What `shoal risk` found: the verdict first."""
     console = Console(highlight=False)
-    console.print(f"[bold {'red' if found.is_high else 'green'}]{escape(found.in_words())}[/]")
+    colour = {True: "red", False: "green", None: "yellow"}[found.is_high]
+    console.print(f"[bold {colour}]{escape(found.in_words())}[/]")
     console.print()
     table = _table("risk", "", figures=1)
     table.add_row("records", f"{found.records:,}")
+    if found.persons is not None:
+        table.add_row("persons", f"{found.persons:,}")
     table.add_row("classes", f"{found.classes:,}")
-    table.add_row("records alone in their class", f"{found.uniques:,}")
-    table.add_row(f"records at high risk (above {found.threshold:.0%})", f"{found.at_risk:,}")
+    table.add_row(f"{found.counted} alone in their class", f"{found.uniques:,}")
+    table.add_row(f"{found.counted} at high risk (above {found.threshold:.0%})", f"{found.at_risk:,}")
     table.add_row("prosecutor, highest", f"{found.prosecutor_highest:.2%}")
     table.add_row("prosecutor, mean", f"{found.prosecutor_mean:.2%}")
     table.add_row("journalist, highest", f"{found.journalist_highest:.2%}")
@@ -227,9 +293,16 @@ def show_exposure(found: shoal.Exposure) -> None:
         if items:
             console.print()
             its = _table(title, "alone", "at high risk", figures=2)
-            for one in items:
+            for one in items[:MOST_LINES]:
                 its.add_row(escape(" + ".join(one.columns)), f"{one.uniques:,}", f"{one.at_risk:,}")
+            if len(items) > MOST_LINES:
+                its.add_row(f"and {len(items) - MOST_LINES:,} columns that single out less", "", "")
             console.print(Padding(its, (0, 2)))
+    if found.not_paired:
+        console.print(
+            f"\nPairs and what is left without a column: only of the {MOST_LINES} columns that single out "
+            f"most by themselves; {found.not_paired:,} others were left out there."
+        )
 
 
 def show_linkage(found: shoal.Linkage) -> None:
@@ -240,10 +313,11 @@ def show_linkage(found: shoal.Linkage) -> None:
     table = Table("persons in the register", f"{found.persons:,}", box=None, pad_edge=False)
     table.columns[1].justify = "right"
     table.add_row("with a candidate", f"{found.found:,}")
-    table.add_row("pinned to one record", f"{found.one_record:,}")
+    what = "person" if found.by_person else "record"
+    table.add_row(f"pinned to one {what}", f"{found.one_record:,}")
     table.add_row("pinned to one class", f"{found.one_class:,}")
-    table.add_row(f"with fewer than {found.fewer_than} candidates", f"{found.few:,}")
-    table.add_row("fewest candidates", f"{found.fewest:,}")
+    table.add_row(f"with fewer than {found.fewer_than} candidate {what}s", f"{found.few:,}")
+    table.add_row(f"fewest candidate {what}s", f"{found.fewest:,}")
     table.add_row("candidates in the middle", f"{found.median:g}")
     table.add_row("candidates on average", f"{found.mean:.1f}")
     for one in found.homogeneous:
@@ -277,13 +351,39 @@ def show_findings(findings: Sequence[Any]) -> None:
         table.add_row(marks[finding.holds], escape(finding.claim), escape(finding.detail))
     console.print(table)
     console.print()
+    console.print(sum_up(findings))
+
+
+def show_report(report: shoal.Report, path: Path) -> None:
+    """What `shoal report` found, and where it stands."""
+    console = Console(highlight=False)
+    colour = "green" if report.holds else "red"
+    console.print(f"[bold {colour}]{escape(report.in_words())}[/]")
+    console.print()
+    table = _table("question", "answer", figures=0)
+    for question in report.questions:
+        table.add_row(escape(question.asks), question.answer)
+    console.print(Padding(table, (0, 2)))
+    console.print()
+    console.print(f"report       {escape(str(path))}", soft_wrap=True)
+
+
+def sum_up(findings: Sequence[Any]) -> str:
+    """How many claims hold, do not, and could not be checked, and what would help."""
+    holds = sum(finding.holds is True for finding in findings)
     wrong = sum(finding.holds is False for finding in findings)
-    unknown = sum(finding.holds is None for finding in findings)
-    aside = f" {unknown} could not be recomputed from what was given." if unknown else ""
+    unknown = [finding for finding in findings if finding.holds is None]
+    needed = {word for finding in unknown for word in finding.needs}
+    wanted = [option for word, option in GIVEN.items() if word in needed]
+    aside = f", {len(unknown)} could not be checked" if unknown else ""
+    if wanted:
+        aside += f": give {', '.join(wanted)}"
     if wrong:
-        console.print(f"[bold red]NOT VERIFIED: {wrong} of {len(findings)} claims do not hold.[/]{aside}")
-    else:
-        console.print(f"[bold green]Verified.[/]{aside}")
+        said = f"NOT VERIFIED: {wrong} of {len(findings)} claims do not hold"
+        return f"[bold red]{said}[/], {holds} hold{aside}."
+    if unknown:
+        return f"[bold yellow]{holds} hold[/]{aside}."
+    return f"[bold green]Verified: all {holds} claims hold.[/]"
 
 
 def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:

@@ -104,13 +104,14 @@ def pairs_of(texts: Sequence[str] | None, columns: Sequence[str], *, option: str
 
 def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
     """The table that was named, read as was said."""
-    if given.get("threads"):  # Polars looks once, on its first use
+    if (given.get("threads") or 0) > 0:  # Polars looks once, on its first use
         os.environ.setdefault("POLARS_MAX_THREADS", str(given["threads"]))
     return shoal.read_table(
         given["file"],
         delimiter=sign_of(given.get("delimiter")),
         encoding=given.get("encoding"),
         decimal=given.get("decimal"),
+        sheet=given.get("sheet"),
     )
 
 
@@ -160,14 +161,19 @@ def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, An
 
 def _lay_roles(words: dict[str, Any], given: Mapping[str, Any], columns: Sequence[str]) -> None:
     typed = {role: names_of(given[role], columns) for role in ROLES if given.get(role)}
-    renamed = {name for names in typed.values() for name in names} | {given.get("count")}
+    renamed = {name for names in typed.values() for name in names} | {_counted(given)}
     for role in ROLES:
         if role in typed:
             words[role] = typed[role]
         elif role in words:  # a column that was typed with another role leaves its old one
             words[role] = tuple(name for name in words[role] if name not in renamed)
-    if given.get("count") is None and words.get("count") in renamed - {None}:
+    if given.get("count") is None and _counted(words) in renamed - {None}:
         del words["count"]
+
+
+def _counted(words: Mapping[str, Any]) -> str | None:
+    """The column of a count, which may be said to be of persons."""
+    return shoal.Whom.read(count=words.get("count")).count
 
 
 def matches_of(texts: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
@@ -184,10 +190,9 @@ def trees_of(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]
 def trees_for(certificate: Path, texts: Sequence[str]) -> dict[str, Any]:
     """The hierarchies that a certificate's plan names, as far as they are given."""
     try:
-        said = shoal.Certificate.of_json(certificate.read_text("utf-8")).plan.get("hierarchies")
+        wanted = list(shoal.Certificate.of_json(certificate.read_text("utf-8")).plan.hierarchies)
     except (OSError, UnicodeDecodeError):
         raise shoal.DataError(f"The certificate {str(certificate)!r} cannot be read.") from None
-    wanted = list(said) if isinstance(said, Mapping) else []
     return _trees({"hierarchies": texts}, wanted, {"quasi": wanted}, {})
 
 

@@ -1,4 +1,4 @@
-"""From a table to numbers: distinct rows, counts, codes and the packed metric."""
+"""From a table to numbers: a survey of its columns, then distinct rows, counts, codes and the metric."""
 
 from __future__ import annotations
 
@@ -9,38 +9,37 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode import label, number, place, region, rule, tree
+from shoal.encode import rule
 from shoal.encode.space import space_of
-from shoal.errors import DataError, PlanError, TooFewRows
+from shoal.encode.survey import look_up, missing_to_null, survey
+from shoal.errors import TooFewRows
 from shoal.model.coded import Coded, Held, pack
 from shoal.model.column import Column
-from shoal.model.guess import guess_kind
-from shoal.model.names import check_named
-from shoal.model.plain import EXACT, check_plain
-from shoal.model.plan import Kind, Plan
+from shoal.model.known import Known
+from shoal.model.plain import counts_of
+from shoal.model.plan import Plan
 
-__all__ = ["encode", "missing_to_null"]
+__all__ = ["code", "encode", "missing_to_null", "survey"]
 
 Codes = NDArray[np.int32]
 
 
 def encode(frame: pl.DataFrame, plan: Plan, *, matrix: Any = None) -> Coded:
-    """Code the quasi-identifiers of `frame`; the second border where a plan is checked.
+    """Survey a whole table and code it."""
+    return code(frame, survey(frame, plan), plan, matrix=matrix)
+
+
+def code(frame: pl.DataFrame, known: Known, plan: Plan, *, matrix: Any = None) -> Coded:
+    """The rows of `frame` as numbers: a whole table, or any part of one that was surveyed.
 
     `matrix` holds the distance of every two rows, in the order of the table, for the distance `matrix`.
     """
-    _check_columns(frame, plan)
     records = _records(frame, plan)
     total = int(records.sum()) if records is not None else frame.height
     if total < plan.k:
         raise TooFewRows(rows=total, k=plan.k)
-    columns: list[Column] = []
-    codes: list[Codes] = []
-    for name in plan.quasi:
-        column, its_codes = _encode_column(frame, name, plan)
-        columns.append(column)
-        codes.extend(its_codes)
-    _check_published(columns, plan)
+    columns = [book.column for book in known.books]
+    codes = [its_codes for book in known.books for its_codes in look_up(frame, book)]
     axes = [(axis, column.weight) for column in columns for axis in column.axes]
     distinct, row = _distinct(codes, [axis.size for axis, _ in axes])
     count = np.rint(np.bincount(row, weights=records, minlength=len(distinct))).astype(np.int64)
@@ -55,13 +54,14 @@ def encode(frame: pl.DataFrame, plan: Plan, *, matrix: Any = None) -> Coded:
         space=space_of(distinct, counted, metric, plan, row=row, matrix=matrix),
         records=records,
     )
-    return _with_rules(frame, plan, coded) if plan.rules or plan.unit is not None else coded
+    return _with_rules(frame, plan, coded) if plan.rules or plan.whom.unit is not None else coded
 
 
 def _with_rules(frame: pl.DataFrame, plan: Plan, plain: Coded) -> Coded:
     """The same table, its distinct rows parted by what the rules look at."""
     columns, values = rule.code_of_values(frame, plan)
-    unit = rule.code_of_unit(frame, plan)
+    named = plan.whom.unit
+    unit = rule.code_of_unit(missing_to_null(frame[named], plan)) if named is not None else None
     keys, sizes = [plain.row, *values], [plain.distinct, *(column.size for column in columns)]
     if unit is not None:
         keys.append(unit[0])
@@ -102,90 +102,12 @@ def _counted(columns: list[Column], codes: Codes, count: NDArray[np.int64]) -> t
     return tuple(counted)
 
 
-def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
-    """Empty strings, the plan's missing marks and not-a-number become null; text loses outer blanks."""
-    if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        series = series.cast(pl.String)
-    if series.dtype == pl.String:
-        marks = pl.Series(["", *plan.missing], dtype=pl.String)
-        series = series.str.strip_chars()
-        return series.set(series.is_in(marks.implode()), None)
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
-    if plan.missing and series.dtype.is_numeric():
-        marks = pl.Series(plan.missing, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
-        return series.set(series.cast(pl.Float64).is_in(marks.implode()), None)
-    return series
-
-
-def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, tuple[Codes, ...]]:
-    declared = plan.kind(name)
-    if declared is not None and declared.name == "place":
-        pair = [missing_to_null(frame[part], plan) for part in declared.parts]
-        if plan.style == "suppress":
-            text = place.place_text(pair[0], pair[1], name, declared)
-            return label.encode_suppressed(text, declared, plan)
-        return place.encode_place(pair[0], pair[1], name, declared, plan)
-    series = missing_to_null(frame[name], plan)
-    kind = declared if declared is not None else Kind(guess_kind(series))
-    if kind.name == "region":
-        region.check_regions(series, plan)
-    if plan.style == "suppress":
-        return label.encode_suppressed(series, kind, plan)
-    if kind.name == "region":
-        return region.encode_region(series, plan)
-    if kind.name in {"number", "date"}:
-        return number.encode_number(series, kind, plan)
-    if kind.name == "tree":
-        return tree.encode_tree(series, plan)
-    return label.encode_label(series, plan)
-
-
-def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
-    check_named(plan.columns, frame.columns)
-    if frame.height == 0:
-        raise DataError("The table has no rows. Nothing can be published.")
-    for name in (*plan.sensitive, *plan.keep):
-        if name in plan.sensitive or not frame[name].dtype.is_nested():  # lists may be kept, in Parquet
-            check_plain(frame[name])
-
-
-def _check_published(columns: list[Column], plan: Plan) -> None:
-    """Cells of more than one column get names of their own, which may be taken."""
-    others = [*plan.sensitive, *plan.keep, *((plan.count,) if plan.count is not None else ())]
-    names = [name for column in columns for name in _published(column, plan)] + others
-    doubled = sorted({repr(name) for name in names if names.count(name) > 1})
-    if doubled:
-        raise PlanError(
-            f"The release would have two columns named {', '.join(doubled)}, since the cells "
-            f"{plan.cells!r} need names of their own. Choose other cells, or rename a column first."
-        )
-
-
-def _published(column: Column, plan: Plan) -> tuple[str, ...]:
-    parts = column.parts or (column.name,)
-    if plan.style == "generalize" and plan.cells == "bounds" and column.numbers:
-        return tuple(f"{part}_{end}" for part in parts for end in ("low", "high"))
-    if plan.style == "generalize" and plan.cells == "middle" and column.parts:
-        return tuple(name for part in parts for name in (part, f"{part}_size"))
-    return parts if plan.style == "means" else (column.name,)
-
-
 def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:
     """The records each row stands for, where the plan names a column that counts them."""
-    if plan.count is None:
+    name = plan.whom.count
+    if name is None:
         return None
-    series = missing_to_null(frame[plan.count], plan)
-    numbers = series.cast(pl.Float64, strict=False)
-    whole = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < EXACT)
-    unfit = ~whole.fill_null(False)
-    bad = int(unfit.sum())
-    if bad:
-        raise DataError(
-            f"Column {plan.count!r} counts records, but {bad} of {len(series)} of its values are not "
-            "whole numbers of at least 0. Clean those rows first."
-        )
-    return numbers.cast(pl.Int64).to_numpy()
+    return counts_of(missing_to_null(frame[name], plan))
 
 
 def _distinct(codes: list[Codes], sizes: list[int]) -> tuple[Codes, NDArray[np.int32]]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from shoal.encode.number import to_numbers
 from shoal.encode.tree import look_up, to_text
 from shoal.model.column import TREE, Axis, Column
-from shoal.model.plan import Kind, Plan
+from shoal.model.kind import Kind
+from shoal.model.plan import Plan
 
 __all__ = ["encode_label", "encode_suppressed"]
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.errors import DataError
 from shoal.model.column import LINE, Axis, Column
+from shoal.model.kind import Kind
 from shoal.model.plain import EXACT
-from shoal.model.plan import Kind, Plan
+from shoal.model.plan import Plan
 
 __all__ = ["dates_as_published", "encode_number", "line_axis", "rank", "to_numbers"]
 
@@ -28,7 +29,9 @@ def encode_number(
     if not math.isfinite(extent):
         raise DataError(
             f"Column {series.name!r} has numbers too far apart to be measured: their range is more than a "
-            "floating-point number holds. Declare it a label, or clean those rows first."
+            "floating-point number holds. Declare it a label, or clean those rows first.",
+            field="kinds",
+            column=series.name,
         )
     column = Column(
         name=series.name,
@@ -61,7 +64,7 @@ def line_axis(values: NDArray[np.float64], extent: float, *, has_missing: bool, 
 
 def rank(numbers: pl.Series) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """The sorted distinct values, and each row's place among them; null comes last."""
-    numbers = numbers + 0.0  # 0 and -0 are one value
+    numbers = numbers.set(numbers == 0, 0.0)  # 0 and -0 are one value; Polars leaves out + 0.0
     values = numbers.drop_nulls().unique().sort().to_numpy()
     # a rank by sorting: looking millions of values up one by one is ten times slower
     places = numbers.rank("dense").cast(pl.Int64) - 1
@@ -80,7 +83,9 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     if series.dtype == pl.Boolean or not (series.dtype == pl.String or series.dtype.is_numeric()):
         raise DataError(
             f"Column {series.name!r} is read as a number, but its type is "
-            f"{series.dtype.base_type().__name__}. Declare it a label, or convert it first."
+            f"{series.dtype.base_type().__name__}. Declare it a label, or convert it first.",
+            field="kinds",
+            column=series.name,
         )
     text = series.str.strip_chars() if series.dtype == pl.String else series
     if series.dtype == pl.Float32:
@@ -91,7 +96,9 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     if bad:
         raise DataError(
             f"Column {series.name!r} is read as a number, but {bad} of {len(series)} values are not "
-            "numbers. Declare it a label, name its missing marks, or clean those rows first."
+            "numbers. Declare it a label, name its missing marks, or clean those rows first.",
+            field="kinds",
+            column=series.name,
         )
     written_out = numbers.is_not_null()  # digit by digit, so that no digit may be lost
     if series.dtype == pl.String:
@@ -103,7 +110,9 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     if not series.dtype.is_float() and int((written_out & (numbers.abs() >= EXACT)).sum()):
         raise DataError(
             f"Column {series.name!r} has numbers of 2^53 and more, which cannot be measured exactly. "
-            "Declare it a label."
+            "Declare it a label.",
+            field="kinds",
+            column=series.name,
         )
     return numbers, "integer" if whole else "float"
 
@@ -129,7 +138,9 @@ def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
         return naive.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64), "datetime"
     raise DataError(
         f"Column {series.name!r} is read as a date, but its type is {series.dtype.base_type().__name__}. "
-        "Declare it a number or a label, or convert it first."
+        "Declare it a number or a label, or convert it first.",
+        field="kinds",
+        column=series.name,
     )
 
 
@@ -157,14 +168,18 @@ def _parse_dates(series: pl.Series, kind: Kind) -> pl.Series:
     if bad:
         raise DataError(
             f"Column {series.name!r} is read as a date, but {bad} of {len(series)} values do not read "
-            f"as {kind.inside or 'YYYY-MM-DD'}. Give the format, as in date(%d.%m.%Y), or clean them."
+            f"as {kind.inside or 'YYYY-MM-DD'}. Give the format, as in date(%d.%m.%Y), or clean them.",
+            field="kinds",
+            column=series.name,
         )
     short = _short_years(text, parsed)
     if short:
         raise DataError(
             f"Column {series.name!r} is read as a date, but {short} of {len(series)} values have years of "
             "fewer than four digits. Complete them; where all have two, say which hundred years they "
-            "stand for, as in date(%d.%m.%y, from 1930)."
+            "stand for, as in date(%d.%m.%y, from 1930).",
+            field="kinds",
+            column=series.name,
         )
     return parsed
 
@@ -190,5 +205,6 @@ def _check_years(series: pl.Series) -> None:
     if outside:
         raise DataError(
             f"Column {series.name!r} has {outside} of {len(series)} dates outside the years 1 to 9999. "
-            "Clean those rows first."
+            "Clean those rows first.",
+            column=series.name,
         )

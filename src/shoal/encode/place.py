@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from shoal.encode.number import line_axis, rank, to_numbers
 from shoal.errors import DataError
 from shoal.model.column import Column
-from shoal.model.plan import Kind, Plan
+from shoal.model.kind import Kind
+from shoal.model.plan import Plan
 
 __all__ = ["encode_place", "place_text"]
 
@@ -60,7 +61,8 @@ def _coordinates(
 ) -> tuple[pl.Series, pl.Series]:
     one, other = (to_numbers(series, Kind("number"))[0] for series in (latitude, longitude))
     lacking = one.is_null() | other.is_null()
-    one, other = (numbers.set(lacking, None) + 0.0 for numbers in (one, other))
+    one, other = (numbers.set(lacking, None) for numbers in (one, other))
+    one, other = (numbers.set(numbers == 0, 0.0) for numbers in (one, other))  # 0 and -0 are one value
     beyond = [
         int((n.abs() > most).fill_null(False).sum()) for n, most in zip((one, other), MOST, strict=True)
     ]
@@ -76,6 +78,8 @@ def _coordinates(
         )
         raise DataError(
             f"Place {name!r}: {beyond[0]} of {len(one)} latitudes in column {first!r} lie beyond 90 "
-            f"degrees and {beyond[1]} longitudes in column {second!r} beyond 180. {hint}"
+            f"degrees and {beyond[1]} longitudes in column {second!r} beyond 180. {hint}",
+            field="kinds",
+            column=name,
         )
     return one, other

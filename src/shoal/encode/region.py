@@ -59,7 +59,9 @@ def _codes(text: pl.Series, names: tuple[str, ...]) -> tuple[NDArray[np.int32], 
     if strange:
         raise DataError(
             f"Column {text.name!r} has {strange} of {len(text)} cells whose region is not in its graph. "
-            "Add those regions to it (codes keep their leading zeros), or name them as missing marks."
+            "Add those regions to it (codes keep their leading zeros), or name them as missing marks.",
+            field="graphs",
+            column=text.name,
         )
     return codes, absent
 

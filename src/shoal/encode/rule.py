@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.encode.tree import climb
 from shoal.errors import DataError
 from shoal.model.coded import Ruled
+from shoal.model.missing import missing_to_null
 from shoal.model.plain import check_plain
 from shoal.model.plan import Plan
 from shoal.model.rule import Rule
@@ -24,7 +25,7 @@ def code_of_values(frame: pl.DataFrame, plan: Plan) -> tuple[tuple[Ruled, ...], 
     columns: list[Ruled] = []
     codes: list[Codes] = []
     for name, measure in wanted:
-        series = _plain(frame[name])
+        series = _plain(frame[name], plan)
         if measure == "hierarchy":
             column, its_codes = _by_hierarchy(series, plan)
         elif measure == "ordered":
@@ -41,21 +42,18 @@ def _measure(rule: Rule) -> str:
     return rule.distance if rule.distance in {"ordered", "hierarchy"} else "value"
 
 
-def code_of_unit(frame: pl.DataFrame, plan: Plan) -> tuple[Codes, int] | None:
+def code_of_unit(series: pl.Series) -> tuple[Codes, int]:
     """The unit of each row by code; rows without one might all be one person, so they share a code."""
-    return None if plan.unit is None else _by_value(_plain(frame[plan.unit]))
+    check_plain(series)
+    return _by_value(series)
 
 
-def _plain(series: pl.Series) -> pl.Series:
-    """What a reader of the release can tell apart: a CSV file knows no empty text beside missing."""
+def _plain(series: pl.Series, plan: Plan) -> pl.Series:
+    """What a reader of the release can tell apart: missing is one value, however it was marked."""
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
-    if series.dtype == pl.String:
-        return series.set(series == "", None)
-    if series.dtype.is_float():
-        return series.fill_nan(None)
     check_plain(series)
-    return series
+    return missing_to_null(series, plan.missing)
 
 
 def _by_value(series: pl.Series) -> tuple[Codes, int]:
@@ -70,7 +68,9 @@ def _by_order(series: pl.Series) -> tuple[Ruled, Codes]:
     if numbers is None:
         raise DataError(
             f"A rule takes column {series.name!r} for ordered, but its values are neither numbers nor "
-            "dates. Leave out 'ordered', or give the column a hierarchy."
+            "dates. Leave out 'ordered', or give the column a hierarchy.",
+            field="rules",
+            column=series.name,
         )
     codes, size = _by_value(numbers)
     return Ruled(series.name, "ordered", size), codes

@@ -28,7 +28,8 @@ def space_of(
     """The space of the plan's distance; `row` is the distinct row of each input row, for a matrix."""
     if matrix is not None and plan.distance != "matrix":
         raise PlanError(
-            f"A distance matrix is given and the plan says {plan.distance!r}. Give one distance, not two."
+            f"A distance matrix is given and the plan says {plan.distance!r}. Give one distance, not two.",
+            field="distance",
         )
     points, given = np.zeros((0, 0)), np.zeros((0, 0))
     name = plan.distance
@@ -46,13 +47,17 @@ def _check_lines(columns: tuple[Column, ...], name: str) -> None:
         if any(axis.form != LINE for axis in column.axes):
             raise PlanError(
                 f"The distance {name!r} measures numbers, dates and places; column {column.name!r} is "
-                f"not measured along a line. Use the distance 'span', or leave it out."
+                f"not measured along a line. Use the distance 'span', or leave it out.",
+                field="distance",
+                column=column.name,
             )
         if column.has_missing:
             missing = int(column.counts[0][column.axes[0].missing])
             raise DataError(
                 f"Column {column.name!r} has {missing} missing cells, which have no place in the distance "
-                f"{name!r}. Use the distance 'span', or leave those rows out."
+                f"{name!r}. Use the distance 'span', or leave those rows out.",
+                field="distance",
+                column=column.name,
             )
 
 
@@ -72,7 +77,8 @@ def _globe(codes: Codes, columns: tuple[Column, ...]) -> Floats:
         raise PlanError(
             "The distance 'great-circle' measures one place, or two number columns, the latitude first; "
             f"the plan names {len(columns)} quasi-identifiers: {', '.join(kinds)}. "
-            "Leave the others out, or use the distance 'span'."
+            "Leave the others out, or use the distance 'span'.",
+            field="distance",
         )
     for at, (what, most) in enumerate(zip(("latitude", "longitude"), MOST, strict=True)):
         column = columns[min(at, len(columns) - 1)]
@@ -80,7 +86,9 @@ def _globe(codes: Codes, columns: tuple[Column, ...]) -> Floats:
         if beyond:
             raise DataError(
                 f"Column {column.name!r} is the {what}, but {beyond} of its "
-                f"values lie beyond {most:g} degrees. Name the latitude first, or clean those rows."
+                f"values lie beyond {most:g} degrees. Name the latitude first, or clean those rows.",
+                field="distance",
+                column=column.name,
             )
     latitude, longitude = (np.radians(values[codes[:, axis]]) for axis, values in enumerate(numbers))
     flat = np.cos(latitude)
@@ -92,17 +100,21 @@ def _given(matrix: Any, row: Codes, distinct: int) -> Floats:
     if matrix is None:
         raise PlanError(
             "The distance 'matrix' needs a matrix of distances, which only the library can take: "
-            "shoal.anonymize(frame, matrix=...)."
+            "shoal.anonymize(frame, matrix=...).",
+            field="distance",
         )
     try:
         whole = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError("The distance matrix holds something that is not a number.") from None
+        raise DataError(
+            "The distance matrix holds something that is not a number.", field="matrix"
+        ) from None
     if whole.shape != (row.size, row.size):
         shape = " x ".join(str(side) for side in whole.shape)
         raise DataError(
             f"The distance matrix is {shape}; the table has {row.size} rows. Give one line and one column "
-            "per row, in the order of the table."
+            "per row, in the order of the table.",
+            field="matrix",
         )
     faults = {
         "are not finite": int((~np.isfinite(whole)).sum()),
@@ -118,7 +130,8 @@ def _given(matrix: Any, row: Codes, distinct: int) -> Floats:
     if alike:
         raise DataError(
             f"{alike} rows have the same quasi-identifiers as an earlier row, but the distance matrix sets "
-            "them apart. Give rows that look alike the distance 0."
+            "them apart. Give rows that look alike the distance 0.",
+            field="matrix",
         )
     small = whole[np.ix_(first, first)]
     small = (small + small.T) / 2
@@ -130,4 +143,6 @@ def _given(matrix: Any, row: Codes, distinct: int) -> Floats:
 def _refuse(faults: dict[str, int]) -> None:
     found = [f"{many} entries {what}" for what, many in faults.items() if many]
     if found:
-        raise DataError(f"The distance matrix is not a metric: {', '.join(found)}. Correct it first.")
+        raise DataError(
+            f"The distance matrix is not a metric: {', '.join(found)}. Correct it first.", field="matrix"
+        )

@@ -32,7 +32,9 @@ def climb(series: pl.Series, plan: Plan) -> tuple[Hierarchy, NDArray[np.int32], 
     if strange:
         raise DataError(
             f"Column {series.name!r} has {strange} of {len(text)} cells whose value is not in its "
-            "hierarchy. Add those values to the hierarchy, or name them as missing marks."
+            "hierarchy. Add those values to the hierarchy, or name them as missing marks.",
+            field="hierarchies",
+            column=series.name,
         )
     return tree, codes, missing > 0
 
@@ -50,7 +52,8 @@ def to_text(series: pl.Series) -> pl.Series:
     if not has_text(series.dtype):
         raise DataError(
             f"Column {series.name!r} is of the type {series.dtype.base_type().__name__}, which has no "
-            "text to publish. Convert it first."
+            "text to publish. Convert it first.",
+            column=series.name,
         )
     if series.dtype.is_float():
         whole = (series == series.floor()) & (series.abs() < EXACT)

@@ -22,6 +22,7 @@ METHODS = (
     "gather",
     "intervals",
     "k-member",
+    "levels",
     "mdav",
     "mondrian",
     "nng",
@@ -40,7 +41,7 @@ METHODS = (
 def load(name: str) -> ModuleType:
     """The module of a method: FACTS and `group(coded, task)`."""
     if name not in METHODS:
-        raise PlanError(f"There is no method {name!r}. {choices((*METHODS, 'auto'))}")
+        raise PlanError(f"There is no method {name!r}. {choices((*METHODS, 'auto'))}", field="method")
     return import_module(f"shoal.group.{name.replace('-', '_')}")
 
 
@@ -59,27 +60,46 @@ def check_fit(name: str, plan: Plan, columns: tuple[Column, ...]) -> None:
     """Compare what a method declares with what is asked; the only place that does."""
     its = facts(name)
     if its.only_k is not None and plan.k != its.only_k:
-        raise PlanError(f"Method {name!r} works for k = {its.only_k}; the plan says k = {plan.k}.")
+        raise PlanError(
+            f"Method {name!r} works for k = {its.only_k}; the plan says k = {plan.k}.", field="k"
+        )
     if its.most_columns is not None and len(columns) > its.most_columns:
         raise PlanError(
             f"Method {name!r} takes at most {its.most_columns} quasi-identifiers; "
-            f"the plan names {len(columns)}."
+            f"the plan names {len(columns)}.",
+            field="method",
         )
     if plan.style not in its.styles:
-        raise PlanError(f"Method {name!r} has no style {plan.style!r}. {choices(its.styles)}")
+        raise PlanError(
+            f"Method {name!r} has no style {plan.style!r}. {choices(its.styles)}", field="style"
+        )
     if plan.style == "centres" and not its.centres:
-        raise PlanError(f"Method {name!r} has no centres to publish. Choose another style, or gather.")
+        raise PlanError(
+            f"Method {name!r} has no centres to publish. Choose another style, or gather.", field="style"
+        )
+    if plan.style == "centres" and plan.distance == "matrix" and plan.centre != "row":
+        raise PlanError(
+            "A matrix of distances knows rows alone, so the middle of a group has no radius. Say "
+            "centre=row, which publishes the quasi-identifiers of real rows, or choose another distance.",
+            field="distance",
+        )
     if plan.distance not in its.distances:
-        raise PlanError(f"Method {name!r} has no distance {plan.distance!r}. {choices(its.distances)}")
+        raise PlanError(
+            f"Method {name!r} has no distance {plan.distance!r}. {choices(its.distances)}", field="distance"
+        )
     if plan.withhold > 0 and not its.withholds:
-        raise PlanError(f"Method {name!r} cannot withhold rows. Leave out withhold.")
-    if (plan.rules or plan.unit is not None) and its.obeys == "none":
-        raise PlanError(f"Method {name!r} takes neither rules nor a unit. Choose another method.")
+        raise PlanError(f"Method {name!r} cannot withhold rows. Leave out withhold.", field="withhold")
+    if (plan.rules or plan.whom.unit is not None) and its.obeys == "none":
+        raise PlanError(
+            f"Method {name!r} takes neither rules nor a unit. Choose another method.", field="method"
+        )
     for column in columns:
         if column.kind not in its.takes:
             raise PlanError(
                 f"Method {name!r} cannot take column {column.name!r}, which is a {column.kind}. "
-                f"It takes: {', '.join(sorted(its.takes))}."
+                f"It takes: {', '.join(sorted(its.takes))}.",
+                field="method",
+                column=column.name,
             )
 
 
@@ -89,7 +109,7 @@ def fill_options(name: str, given: Mapping[str, object]) -> dict[str, object]:
     for option in given:
         if option not in known:
             right = choices(known) if known else "It has none."
-            raise PlanError(f"Method {name!r} has no option {option!r}. {right}")
+            raise PlanError(f"Method {name!r} has no option {option!r}. {right}", field="options")
     filled: dict[str, object] = {}
     for option, its in known.items():
         if option not in given:
@@ -100,6 +120,7 @@ def fill_options(name: str, given: Mapping[str, object]) -> dict[str, object]:
         except ValueError as error:
             raise PlanError(
                 f"Option {option!r} of method {name!r} cannot be {given[option]!r}: {error}. "
-                f"It means: {its.meaning}"
+                f"It means: {its.meaning}",
+                field="options",
             ) from None
     return filled

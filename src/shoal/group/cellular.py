@@ -42,17 +42,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.group.opening import owners
-from shoal.group.radius import Survey, hand_over, survey
-from shoal.group.settle import settled
-from shoal.group.unshare import unshare
-from shoal.kernels.cells import take_crowds
-from shoal.kernels.duals import Duals, by_reach, raise_duals, without_largest
-from shoal.kernels.index import build_index
-from shoal.kernels.nearby import reach_distances
-from shoal.kernels.sight import short_axes
-from shoal.kernels.space import apart_each
-from shoal.kernels.threshold import Pieces
+from shoal.group.centres.opening import owners
+from shoal.group.centres.radius import CENTRE, Survey, hand_over, survey
+from shoal.group.centres.settle import settled
+from shoal.group.centres.unshare import unshare
+from shoal.kernels.centres.cellular import take_crowds
+from shoal.kernels.centres.duals import Duals, by_reach, raise_duals, without_largest
+from shoal.kernels.centres.least_radius import Pieces
+from shoal.kernels.distance.lookup import short_axes
+from shoal.kernels.distance.rows import apart_each
+from shoal.kernels.neighbours.box_tree import build_index
+from shoal.kernels.neighbours.exact import reach_distances
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping, Proof
@@ -76,7 +76,9 @@ FACTS = Facts(
     time="O(n^2 log n) in blocks",
     paper="000, section 3",
     centres=True,
+    least_factor=36.0,
     distances=frozenset({"span", "euclidean", "great-circle", "matrix"}),
+    options=CENTRE,
 )
 
 
@@ -89,7 +91,7 @@ def group(coded: Coded, task: Task) -> Grouping:
     if about.index.place.size <= EXACT:
         task.progress("raising shares", 0.0)
         duals = _duals(about)
-        bound = without_largest(duals.share, about.count, about.withhold) * (1 - 1e-9) / 2
+        bound = without_largest(duals.share, about.count, about.withhold) / 2
         proof = Proof("duals", bound, (("withhold", float(about.withhold)),))
         factor = 72.0 if about.withhold else 36.0
         starts = [_groups_of(about, duals), *_filtered(about, float(duals.radius.max()))]

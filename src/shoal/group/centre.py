@@ -36,9 +36,9 @@ from functools import partial
 import numpy as np
 
 from shoal.errors import TooFewRows
+from shoal.group.centres.radius import CENTRE, finish, solution_of, survey
 from shoal.group.gather import PRECISE, threshold_proof
-from shoal.group.radius import finish, solution_of, survey
-from shoal.kernels.threshold import least_threshold, test_all, test_most
+from shoal.kernels.centres.least_radius import least_threshold, test_all, test_most
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping
@@ -65,8 +65,9 @@ FACTS = Facts(
     paper="000, section 2.4",
     centres=True,
     distances=frozenset({"span", "euclidean", "great-circle", "matrix"}),
-    options={"max_groups": Option(_read_groups, 10, "how many groups there may be at most")},
+    options={"max_groups": Option(_read_groups, 10, "how many groups there may be at most"), **CENTRE},
     factor=lambda k, columns: 2.0,
+    least_factor=2.0,
 )
 
 

@@ -8,7 +8,8 @@ Guarantee
     very release can be.
 
 Method
-    One number column is swept; the others make a cube of closed cells: every way to choose a node per
+    One number or date column alone is cut into the best stretches (`families/line`). Otherwise one
+    number column is swept; the others make a cube of closed cells: every way to choose a node per
     column that no smaller node could replace. In a cell any run of rows in sweep order is a box. A lazy
     queue takes the run of at least k free records with the least loss per record, less a price for rows
     that will be dear anyway; then the next, until fewer than k records are left. They join the group
@@ -47,13 +48,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.kernels.cube import build_cube, shape_of
-from shoal.kernels.cuts import cut_apart
-from shoal.kernels.grown import grow_crowds
-from shoal.kernels.leftovers import insert_left
-from shoal.kernels.near import WIDE, WIDE_WHOLE, near_rows
-from shoal.kernels.queue import cheapest_windows, sweep_rows, take_crowds
-from shoal.kernels.spans import count_labels, group_losses
+from shoal.group.families.line import group_on_line
+from shoal.kernels.crowd.cheapest_first import cheapest_windows, sweep_rows, take_crowds
+from shoal.kernels.crowd.cube import build_cube, shape_of
+from shoal.kernels.crowd.grow import grow_crowds
+from shoal.kernels.crowd.leftovers import insert_left
+from shoal.kernels.distance.spans import count_labels, group_losses
+from shoal.kernels.mondrian import cut_apart
+from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, near_rows
 from shoal.model.coded import Coded, Metric
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping
@@ -106,6 +108,9 @@ def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
     if coded.total < task.k:
         raise TooFewRows(rows=coded.total, k=task.k)
+    alone = group_on_line(coded, task)
+    if alone is not None:
+        return alone
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
         blocks = _blocks(coded, task, pool)
         quota = task.withhold if len(blocks) == 1 else 0  # improvement withholds in the others

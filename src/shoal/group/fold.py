@@ -31,7 +31,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.group.packing import facts_of, order_of, read_order
+from shoal.group.families.packing import facts_of, order_of, read_order
 from shoal.kernels.packing import fill_bins, stack_on_lightest
 from shoal.model.coded import Coded
 from shoal.model.facts import Option

@@ -43,10 +43,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.kernels.decompose import decompose
-from shoal.kernels.forest import join_trees, nearest_outside
-from shoal.kernels.index import Index, build_tree
-from shoal.kernels.sight import short_axes
+from shoal.kernels.distance.lookup import short_axes
+from shoal.kernels.forest.decompose import decompose
+from shoal.kernels.forest.grow import join_trees, nearest_outside
+from shoal.kernels.neighbours.box_tree import Index, build_tree
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping

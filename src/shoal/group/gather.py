@@ -41,11 +41,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.group.radius import Solution, Survey, finish, solution_of, survey
-from shoal.kernels.cover import peel, take_balls
-from shoal.kernels.index import build_index, sight_of
-from shoal.kernels.nearby import nearest
-from shoal.kernels.threshold import Pieces, is_tight, least_threshold, test_all
+from shoal.group.centres.radius import CENTRE, Solution, Survey, finish, solution_of, survey
+from shoal.kernels.centres.cover import peel, take_balls
+from shoal.kernels.centres.least_radius import Pieces, is_tight, least_threshold, test_all
+from shoal.kernels.neighbours.box_tree import build_index, sight_of
+from shoal.kernels.neighbours.exact import nearest
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping, Proof
@@ -67,7 +67,9 @@ FACTS = Facts(
     paper="000, section 2",
     centres=True,
     distances=frozenset({"span", "euclidean", "great-circle", "matrix"}),
+    options=CENTRE,
     factor=lambda k, columns: 2.0,
+    least_factor=2.0,
 )
 
 

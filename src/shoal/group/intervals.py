@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.runs import cheapest_bounded_runs, cheapest_runs, cuts_within, least_limit
+from shoal.kernels.intervals import cheapest_bounded_runs, cheapest_runs, cuts_within, least_limit
 from shoal.model.coded import Coded
 from shoal.model.column import SET
 from shoal.model.facts import Facts, Option

@@ -31,7 +31,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import TooFewRows
-from shoal.kernels.member import grow_groups, place_leftovers
+from shoal.kernels.k_member import grow_groups, place_leftovers
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping

@@ -10,12 +10,12 @@ Guarantee
 Method
     The row farthest from the mean of all rows left makes a group with its k - 1 nearest records, then the
     row farthest from it does the same, until fewer than 2k records are left: they are the last group.
-    Distances are squared, every column scaled to the variance 1 (kernels/squares.py says how trees, labels
+    Distances are squared, every column scaled to the variance 1 (`kernels/distance` says how trees, labels
     and missing cells are measured). With improve, pieces then move and swap between near groups, and groups
     are dissolved, while that lowers the sum; sizes stay at least k.
 
 Cost
-    Time O(n^2 / k), memory O(n), n distinct rows; improving takes regions of some hundred pieces.
+    Time O(n^2 / k), memory O(n), n distinct rows; improving takes blocks of some hundred pieces.
 
 Reference
     J. Domingo-Ferrer, V. Torra. Ordinal, continuous and heterogeneous k-anonymity through
@@ -34,9 +34,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import TooFewRows
-from shoal.group.improve import regions
+from shoal.group.improve.blocks import cut_blocks
+from shoal.kernels.distance.squares import Spread, spread_of
 from shoal.kernels.mdav import far_point_groups, lower_squares
-from shoal.kernels.squares import Spread, spread_of
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping
@@ -45,7 +45,7 @@ from shoal.model.task import Task
 __all__ = ["FACTS", "group"]
 
 _ROUNDS_BETWEEN_REPORTS = 200
-REGION = 1200
+BLOCK = 1200
 """Pieces improved together: enough to choose from, few enough to hold all their distances."""
 _ROUNDS = {"quick": 1, "normal": 3, "thorough": 8}
 
@@ -92,7 +92,7 @@ def _improve(
     count: np.ndarray[tuple[int], np.dtype[np.int64]],
     task: Task,
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int]:
-    """Better labels, region by region, cut elsewhere in every round."""
+    """Better labels, block by block, cut elsewhere in every round."""
     random = np.random.default_rng(task.seed)
     rounds = task.effort.steps if task.effort.steps is not None else _ROUNDS[task.effort.level or "normal"]
     label = label.copy()
@@ -107,9 +107,9 @@ def _improve(
         ranks = np.argsort(np.argsort(middle, axis=0, kind="stable"), axis=0, kind="stable")
         order = np.argsort(place.ravel(), kind="stable")
         starts = np.r_[0, np.cumsum(held)]
-        for items in regions(ranks, held, REGION, random):
+        for items in cut_blocks(ranks, held, BLOCK, random):
             part = np.concatenate([order[starts[item] : starts[item + 1]] for item in items])
-            if part.size > 4 * REGION:  # one group of many tuples: nothing to choose from
+            if part.size > 4 * BLOCK:  # one group of many tuples: nothing to choose from
                 continue
             inside, own = np.unique(label[part], return_inverse=True)
             own = own.ravel().astype(np.int64)

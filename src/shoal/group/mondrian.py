@@ -30,7 +30,7 @@ Example:
 from __future__ import annotations
 
 from shoal.errors import TooFewRows
-from shoal.kernels.cuts import cut_apart
+from shoal.kernels.mondrian import cut_apart
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import Grouping

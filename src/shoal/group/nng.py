@@ -45,10 +45,10 @@ from scipy.spatial import cKDTree
 
 from shoal.errors import TooFewRows
 from shoal.group.forest import read_yes
-from shoal.kernels.nng import nearest_boxes, pick_disjoint, widths
-from shoal.kernels.parts import cut_parts
-from shoal.kernels.shrink import shrink_largest
-from shoal.kernels.spans import group_losses
+from shoal.kernels.distance.spans import group_losses
+from shoal.kernels.nng.boxes import nearest_boxes, pick_disjoint, widths
+from shoal.kernels.nng.parts import cut_parts
+from shoal.kernels.nng.shrink import shrink_largest
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping

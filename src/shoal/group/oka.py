@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.kernels.clusters import Clusters, assign_rows, empty, fill_small, put_pieces, to_centroids
+from shoal.kernels.oka import CentroidClusters, assign_rows, empty, fill_small, put_pieces, to_centroids
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option, one_of
 from shoal.model.grouping import WITHHELD, Grouping
@@ -100,7 +100,7 @@ def group(coded: Coded, task: Task) -> Grouping:
 
 def _cluster(
     coded: Coded, rows: Integers, seeds: Integers, task: Task, number: int, passes: int
-) -> tuple[Integers, Integers, Integers, Clusters]:
+) -> tuple[Integers, Integers, Integers, CentroidClusters]:
     """One pass: pieces (row, cluster, copies), the seeds' own first, and the clusters."""
     state = empty(seeds.size, coded.codes.shape[1])
     own = np.arange(seeds.size)

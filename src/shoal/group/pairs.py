@@ -10,7 +10,7 @@ Guarantee
 
 Method
     A [1,2]-factor of the complete graph of records (every record has one or two edges) of least weight,
-    by linear programming with priced edges, odd-set cuts and branching (`kernels/factor.py`). Edges
+    by linear programming with priced edges, odd-set cuts and branching (`kernels/graph_factor`). Edges
     whose ends both have two go; what is left are groups of two and three. Local search follows, which
     never raises the loss, unless `search=no`.
 
@@ -34,8 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shoal.group.factors import facts_of, group_by_factor
-from shoal.kernels.factor import Factor, pairs_limits, prove_pairs
+from shoal.errors import BrokenPromise
+from shoal.group.families.graph_factor import facts_of, group_by_factor
+from shoal.kernels.graph_factor.least_weight import GraphFactor, pairs_limits, prove_pairs
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
@@ -55,7 +56,7 @@ def group(coded: Coded, task: Task) -> Grouping:
     )
 
 
-def _pieces(coded: Coded, factor: Factor) -> Iterator[tuple[int, int, int]]:
+def _pieces(coded: Coded, factor: GraphFactor) -> Iterator[tuple[int, int, int]]:
     """Lines of (row, group, records)."""
     left = dict(enumerate(coded.count.tolist()))
     groups = 0
@@ -75,12 +76,13 @@ def _pieces(coded: Coded, factor: Factor) -> Iterator[tuple[int, int, int]]:
             left[hub] = 0
     for row, records in left.items():
         if records:
-            assert records > 1, "every lone record has an edge"
+            if records == 1:
+                raise BrokenPromise("Every lone record has an edge.")
             yield row, groups, records
             groups += 1
 
 
-def stars_of(factor: Factor, count: list[int]) -> Iterator[tuple[int, list[int]]]:
+def stars_of(factor: GraphFactor, count: list[int]) -> Iterator[tuple[int, list[int]]]:
     """The factor as hubs with their leaves, which are lone records, the dearest leaf last.
 
     A hub with c copies has at most 2c leaves.

@@ -41,8 +41,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.kernels.borders import balance
-from shoal.kernels.regions import (
+from shoal.kernels.regions.borders import balance
+from shoal.kernels.regions.trees import (
     components,
     cut_tree,
     deep_tree,
@@ -71,6 +71,7 @@ FACTS = Facts(
     most_columns=1,
     styles=frozenset({"generalize"}),
     obeys="beside",
+    least_factor=2.0,
 )
 
 
@@ -155,14 +156,18 @@ def _check_light(name: str, task: Task, records: int, parts: int, total: int) ->
     if records == total:
         raise DataError(
             f"Column {name!r}: every part of the graph that hangs together holds fewer than k = {task.k} "
-            "records. Lower k, or add the borders that the graph lacks."
+            "records. Lower k, or add the borders that the graph lacks.",
+            field="graphs",
+            column=name,
         )
     if records > task.withhold:
         share = math.ceil(10_000 * records / total) / 10_000
         raise DataError(
             f"Column {name!r}: {parts} of the graph's connected parts (missing cells are one) hold fewer "
             f"than k = {task.k} records, {records} of {total} in all, and can only be withheld; the plan "
-            f"allows {task.withhold}. Raise withhold to {share:g}, lower k, or add borders to the graph."
+            f"allows {task.withhold}. Raise withhold to {share:g}, lower k, or add borders to the graph.",
+            field="withhold",
+            column=name,
         )
 
 

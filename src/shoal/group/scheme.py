@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import PlanError
-from shoal.group.packing import facts_of
+from shoal.group.families.packing import facts_of
 from shoal.group.spread import spread
 from shoal.kernels.packing import fill_lightest
 from shoal.model.coded import Coded
@@ -95,7 +95,7 @@ def relaxed_packing(weight: Items, k: int, epsilon: float) -> Labels:
         return np.zeros(weight.size, dtype=np.int32)  # below 2k: nobody makes two bins
     known = spread(weight, least_q)
     over = size >= 1
-    if nominal >= 1:
+    if nominal >= 1 or not over.any():  # a sum of shares may fall short of 1 by rounding
         if size.max() >= 3:
             return known  # the heaviest item alone is the optimum, and greedy reaches it
         return _best_over_bins(weight, size, k, epsilon, known, one_oversize=False)
@@ -144,7 +144,8 @@ def _ways(
             if len(found) >= WAYS:
                 raise PlanError(
                     f"epsilon makes more than {WAYS} ways to fill a group of this table. "
-                    "Choose a larger epsilon, or the method spread."
+                    "Choose a larger epsilon, or the method spread.",
+                    field="options",
                 )
             found.append(tuple(chosen))
             return

@@ -33,8 +33,8 @@ import math
 import numpy as np
 
 from shoal.errors import TooFewRows
-from shoal.kernels.limited import grow_within
-from shoal.kernels.member import place_leftovers
+from shoal.kernels.k_member import place_leftovers
+from shoal.kernels.threshold import grow_within
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping

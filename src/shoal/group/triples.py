@@ -10,8 +10,8 @@ Guarantee
 
 Method
     A 2-factor of the complete graph of records (disjoint cycles of three or more through all of them)
-    of least weight, by linear programming with priced edges and branching (`kernels/factor.py`). Each cycle
-    is cut into runs of three, four or five so that they lose least, which is never more than the
+    of least weight, by linear programming with priced edges and branching (`kernels/graph_factor`). Each
+    cycle is cut into runs of three, four or five so that they lose least, which is never more than the
     paper's cheapest rotation (Lemma 11). Local search follows, which never raises the loss, unless
     `search=no`.
 
@@ -38,9 +38,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.group.factors import facts_of, group_by_factor
-from shoal.kernels.factor import Factor, prove_triples, triples_limits
-from shoal.kernels.spans import group_losses
+from shoal.group.families.graph_factor import facts_of, group_by_factor
+from shoal.kernels.distance.spans import group_losses
+from shoal.kernels.graph_factor.least_weight import GraphFactor, prove_triples, triples_limits
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
@@ -62,7 +62,7 @@ def group(coded: Coded, task: Task) -> Grouping:
     )
 
 
-def _pieces(coded: Coded, factor: Factor) -> Iterator[tuple[int, int, int]]:
+def _pieces(coded: Coded, factor: GraphFactor) -> Iterator[tuple[int, int, int]]:
     """Lines of (row, group, records)."""
     cycles, alone = cycles_of(factor, coded.count.tolist())
     groups = 0
@@ -120,7 +120,7 @@ def cheapest_cuts(
     return best[1]
 
 
-def cycles_of(factor: Factor, count: list[int]) -> tuple[list[list[int]], dict[int, int]]:
+def cycles_of(factor: GraphFactor, count: list[int]) -> tuple[list[list[int]], dict[int, int]]:
     """Rings of records, each by its row, and the copies that stand by themselves, three or more.
 
     Every row is passed half as often as it has edges; each pass takes a copy. Rings have at least
@@ -161,7 +161,7 @@ def cycles_of(factor: Factor, count: list[int]) -> tuple[list[list[int]], dict[i
     return [ring for ring in rings if ring], alone
 
 
-def _rings(factor: Factor) -> list[list[int]]:
+def _rings(factor: GraphFactor) -> list[list[int]]:
     """Walks along the edges, each used once, that come back to where they began."""
     ends: list[tuple[int, int]] = []
     at: dict[int, list[int]] = {}

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import TooFewRows
-from shoal.kernels.weighted import assign_weighted, merge_small, spans_to_centroids
+from shoal.kernels.weighted_means import assign_weighted, merge_small, spans_to_centroids
 from shoal.model.coded import Coded
 from shoal.model.column import LINE
 from shoal.model.facts import Facts, Option

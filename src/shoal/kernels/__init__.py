@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from shoal.kernels.fresh import keep_fresh
+from shoal.kernels.compile.fresh import keep_fresh
 
 keep_fresh()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from shoal.kernels.squares import apart_squared, fill_table, from_mean
+from shoal.kernels.compile.decorators import entry, inner
+from shoal.kernels.distance.squares import apart_squared, fill_table, from_mean
 
 __all__ = ["far_point_groups", "lower_squares"]
 
 
-@njit(cache=True)
+@inner
 def _mark(spread, row, share, value):
     """Write `value` into the share of every node above a row."""
     for axis in range(spread.size.size):
@@ -19,7 +19,7 @@ def _mark(spread, row, share, value):
             share[at + spread.first[at + spread.code[row, axis]]] = value
 
 
-@njit(cache=True)
+@inner
 def _farthest(spread, alive, many, mean, table):
     """The row farthest from a mean; of equals the first."""
     best = alive[0]
@@ -32,7 +32,7 @@ def _farthest(spread, alive, many, mean, table):
     return best
 
 
-@njit(cache=True)
+@inner
 def _nearest(spread, alive, many, free, need, mean, table, near, far):
     """Write the nearest rows that hold `need` records, nearest first; and how many rows those are."""
     found = 0
@@ -57,7 +57,7 @@ def _nearest(spread, alive, many, free, need, mean, table, near, far):
     return found
 
 
-@njit(cache=True)
+@inner
 def _take(spread, alive, many, free, need, most, seed, group, share, table, mean, near, far, pieces, state):
     """Give a seed and its nearest records to a group; and how many rows are left alive."""
     if free[seed] >= need:  # alike in everything: all copies together cost nothing
@@ -89,7 +89,7 @@ def _take(spread, alive, many, free, need, most, seed, group, share, table, mean
     return kept
 
 
-@njit(cache=True)
+@entry
 def far_point_groups(spread, free, k, pieces, alive, state, rounds):
     """Up to `rounds` rounds of two groups each; state = pieces, groups, rows alive, records left.
 
@@ -162,7 +162,7 @@ def far_point_groups(spread, free, k, pieces, alive, state, rounds):
     state[3] = left
 
 
-@njit(cache=True)
+@entry
 def lower_squares(spread, row, group, count, groups, k, passes):
     """Move and swap pieces between groups while that lowers the sum of squares; sizes stay at least k.
 
@@ -236,7 +236,7 @@ def lower_squares(spread, row, group, count, groups, k, passes):
             break
 
 
-@njit(cache=True)
+@inner
 def _shift(x, target, group, count, size, pairs, to, apart):
     """Move a piece to another group."""
     home = group[x]
@@ -252,7 +252,7 @@ def _shift(x, target, group, count, size, pairs, to, apart):
     group[x] = target
 
 
-@njit(cache=True)
+@inner
 def _dissolve(group, count, size, pairs, to, apart):
     """Give the pieces of a group to others where that lowers the sum of squares; whether any did."""
     any_did = False

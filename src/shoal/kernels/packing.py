@@ -6,12 +6,13 @@ An item is a label with its records as weight; bins are numbered from 0. Items h
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compile.decorators import entry
 
 __all__ = ["fill_bins", "fill_lightest", "spread_round", "stack_on_lightest"]
 
 
-@njit(cache=True)
+@entry
 def fill_bins(weight, order, k):
     """Fill one bin after the other in the given order; items of k or more get a bin of their own.
 
@@ -43,7 +44,7 @@ def fill_bins(weight, order, k):
     return label, level[:bins].copy()
 
 
-@njit(cache=True)
+@entry
 def stack_on_lightest(label, level):
     """Put every item that has no bin into the bin that is lightest now, all into the same one."""
     lightest = np.argmin(level)
@@ -53,7 +54,7 @@ def stack_on_lightest(label, level):
     return label
 
 
-@njit(cache=True)
+@entry
 def fill_lightest(weight, order, label, level):
     """Put each item that has no bin, in the given order, into the bin that is lightest at that moment."""
     for item in order:
@@ -64,7 +65,7 @@ def fill_lightest(weight, order, label, level):
     return label, level
 
 
-@njit(cache=True)
+@entry
 def spread_round(weight, order, label, level):
     """Spread the items without a bin as the paper's experiments do.
 

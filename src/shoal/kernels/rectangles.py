@@ -6,12 +6,13 @@ Points are moved together with their codes and counts, so that a part is a run o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compile.decorators import entry, inlined, inner
 
 __all__ = ["cut_rectangles"]
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _swap(x, y, count, place, i, j):
     x[i], x[j] = x[j], x[i]
     y[i], y[j] = y[j], y[i]
@@ -19,7 +20,7 @@ def _swap(x, y, count, place, i, j):
     place[i], place[j] = place[j], place[i]
 
 
-@njit(cache=True)
+@inner
 def _around(along, x, y, count, place, start, end, target):
     """Arrange the points so that the weighted quantile along one axis is known.
 
@@ -61,14 +62,14 @@ def _around(along, x, y, count, place, start, end, target):
                 return high, high, before, before
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _limit(weight, aim):
     """The least largest group that a part of this weight can hope for."""
     groups = max(weight // aim, 1)
     return (weight + groups - 1) // groups
 
 
-@njit(cache=True)
+@inner
 def _best_cut(along, x, y, count, place, start, end, weight, k, aim, target):
     """The better of the two cuts around the target: cost and place; cost -1 where neither is legal."""
     a, b, before, after = _around(along, x, y, count, place, start, end, target)
@@ -82,7 +83,7 @@ def _best_cut(along, x, y, count, place, start, end, weight, k, aim, target):
     return cost, cut
 
 
-@njit(cache=True)
+@entry
 def cut_rectangles(x, y, count, x_place, y_place, k, aim):
     """Label points so that each label's bounding box meets no other and holds at least k; or one label.
 

@@ -1,144 +1,91 @@
-"""The threshold tests of paper 000: whether a solution shows within t.
-
-Each test holds for every t from the largest diameter d* of a best solution on (a group's diameter is its
-largest distance between two members). So a t that fails lies below d*, and the best largest radius is at
-least d* / 2. A test need not hold at every t above one that it holds at; the search only keeps "low
-fails, high holds".
-"""
+"""Grow a group around a seed while its spans stay below a limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from shoal.kernels.assignment import fill_deficits
-from shoal.kernels.cover import greedy_centres, heaviest_centres
-from shoal.kernels.index import Index, build_index, sight_of
-from shoal.kernels.nearby import count_within, nearest, shell
-from shoal.kernels.space import apart_each
+from shoal.kernels.compile.decorators import entry, inner
+from shoal.kernels.distance.spans import SET, distance, span
 
-__all__ = ["Pieces", "Test", "is_tight", "least_threshold", "test_all", "test_most"]
-
-Rows = NDArray[np.int32]
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-FEW = 200_000
-"""So many distances are looked at one by one."""
+__all__ = ["grow_within"]
 
 
-class Pieces(NamedTuple):
-    """A grouping on its way: `amount` records of `row` stand in `group`, a place in `centre`."""
-
-    centre: Rows
-    row: Rows
-    group: Rows
-    amount: Counts
-
-
-Test = Callable[[float], Pieces | None]
-
-
-def test_all(index: Index, space: Any, count: Counts, reach: Floats, k: int, most: int, t: float) -> Any:
-    """Whether greedy balls of radius `t`, at most `most`, can each get k records within `t`.
-
-    Every row is in a group. Returns the pieces, or None.
-    """
-    total = int(count.sum())
-    if float(reach.max(initial=0.0)) > t:
-        return None
-    centre, label = greedy_centres(index, space, sight_of(index, space), count, t, min(most, total // k))
-    if centre.size == 0:
-        return None
-    row = np.flatnonzero(count > 0).astype(np.int32)
-    bad, row, group, amount = fill_deficits(index, space, count, k, t, centre, row, label[row], count[row])
-    return None if bad >= 0 else Pieces(centre, row, group, amount)
-
-
-def test_most(
-    index: Index, space: Any, count: Counts, reach: Floats, k: int, most: int, t: float, withhold: int
-) -> Any:
-    """The same where `withhold` records may stay out: at most `most` balls of twice `t` hold the others.
-
-    A row with fewer than k records within `t` is no centre and need not be covered, but where it stands
-    within `t` of a centre it joins it: the proof that groups hold k counts it.
-    """
-    inside = (count > 0) & (reach <= t)
-    total = int(count.sum())
-    if total - int(count[inside].sum()) > withhold:
-        return None
-    rows = np.flatnonzero(inside).astype(np.int32)
-    held = np.zeros(count.size, dtype=np.int64)
-    held[rows] = count_within(index, space, rows, t)
-    centre, covered = heaviest_centres(
-        index, space, sight_of(index, space), count, inside, held, t, min(most, total // k)
-    )
-    if total - int(count[covered].sum()) > withhold:
-        return None
-    mask = np.zeros(count.size, dtype=np.int64)
-    mask[centre] = 1
-    place = np.zeros(count.size, dtype=np.int32)
-    place[centre] = np.arange(centre.size)
-    alive = np.flatnonzero(count > 0).astype(np.int32)
-    near, far = nearest(build_index(space, mask), space, alive)
-    kept = covered[alive] | (far <= t)
-    return Pieces(centre, alive[kept], place[near[kept]], count[alive[kept]])
-
-
-def least_threshold(
-    index: Index, space: Any, test: Test, *, start: float, precise: float
-) -> tuple[float, float | None, Pieces]:
-    """A threshold that holds, the failing one right below it, and what was found there.
-
-    Everything below `start`, which is a distance, fails; None stands for that where `start` holds. The
-    search halves the interval to the share `precise`; then, if few distances lie in it, it ends with no
-    distance strictly between the two.
-    """
-    found = test(start)
-    if found is not None:
-        return start, None, found
-    low, high = start, start
-    far = _far(space, index)
-    while found is None:
-        low = high
-        high = min(2 * high, far) if high > 0 else far
-        found = test(high)
-        assert found is not None or high < far, "the whole table in one group holds"
-    while high - low > precise * high:
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        again = test(middle)
-        if again is None:
-            low = middle
+@inner
+def _widened(metric, low, high, members, start, kinds, codes, row):
+    """The spans of a group once a row joins."""
+    total = 0.0
+    for axis in range(low.size):
+        code = codes[row, axis]
+        if metric.form[axis] == SET:
+            step = metric.data[metric.offset[axis]]
+            total += step * (kinds[axis] - members[start[axis] + code])
         else:
-            high, found = middle, again
-    values = shell(index, space, low, high, FEW)
-    if values is None:
-        return high, low, found
-    values = np.append(values[values < high], high)  # a test may also ask for twice t
-    first, last = -1, values.size - 1
-    while last - first > 1:
-        place = (first + last) // 2
-        again = test(float(values[place]))
-        if again is None:
-            first = place
-        else:
-            last, found = place, again
-    below = low if first < 0 else float(values[first])
-    return float(values[last]), below, found
+            total += span(metric, axis, min(low[axis], code), max(high[axis], code))
+    return total
 
 
-def is_tight(index: Index, space: Any, below: float, threshold: float) -> bool:
-    """Whether no distance lies strictly between the two."""
-    values = shell(index, space, below, threshold, FEW)
-    return values is not None and bool((values >= threshold).all())
+@entry
+def grow_within(metric, codes, order, label, limit, begin, most):
+    """Take up to `most` seeds from order[begin:]; label their groups in place; where to go on.
 
-
-def _far(space: Any, index: Index) -> float:
-    """No two rows are farther apart."""
-    rows = np.ascontiguousarray(index.place)
-    return 2.0 * float(apart_each(space, rows, np.full_like(rows, rows[0])).max())
+    `label` is -1 for free rows. A group is named by its seed's place in `order`. It takes the row that
+    widens it least, of equals the first, until every row left would widen it beyond the limit.
+    """
+    axes = codes.shape[1]
+    start = np.zeros(axes + 1, dtype=np.int64)
+    for axis in range(axes):
+        start[axis + 1] = start[axis] + (metric.size[axis] if metric.form[axis] == SET else 0)
+    members = np.zeros(start[axes] + 1, dtype=np.int8)
+    kinds = np.zeros(axes, dtype=np.int64)
+    low = np.empty(axes, dtype=np.int32)
+    high = np.empty(axes, dtype=np.int32)
+    near = np.empty(codes.shape[0], dtype=np.int64)
+    known = np.empty(codes.shape[0])
+    at = begin
+    seeds = 0
+    while at < order.size and seeds < most:
+        seed = order[at]
+        name = at
+        at += 1
+        if label[seed] >= 0:
+            continue
+        seeds += 1
+        members[:] = 0
+        for axis in range(axes):
+            low[axis] = codes[seed, axis]
+            high[axis] = low[axis]
+            kinds[axis] = 1
+            if metric.form[axis] == SET:
+                members[start[axis] + low[axis]] = 1
+        label[seed] = name
+        # spans only grow, so a row farther from the seed than the limit never joins
+        many = 0
+        for row in range(codes.shape[0]):
+            if label[row] < 0:
+                far = distance(metric, codes[seed], codes[row])
+                if far <= limit:
+                    near[many] = row
+                    known[many] = far
+                    many += 1
+        while True:
+            best = -1
+            least = np.inf
+            for p in range(many):
+                if label[near[p]] >= 0 or known[p] >= least:  # known is never more than the true width
+                    continue
+                known[p] = _widened(metric, low, high, members, start, kinds, codes, near[p])
+                if known[p] < least:
+                    least = known[p]
+                    best = p
+            if best < 0 or least > limit:
+                break
+            row = near[best]
+            label[row] = name
+            for axis in range(axes):
+                code = codes[row, axis]
+                low[axis] = min(low[axis], code)
+                high[axis] = max(high[axis], code)
+                if metric.form[axis] == SET and members[start[axis] + code] == 0:
+                    members[start[axis] + code] = 1
+                    kinds[axis] += 1
+    return at

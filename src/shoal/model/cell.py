@@ -127,9 +127,9 @@ def print_counts(counted: Iterable[tuple[str | None, int]]) -> str:
     {flu: 3, a\: b, : 1}
     """
     listed = []
-    for value, many in counted:
+    for value, times in counted:
         text = "" if value is None else _escape(value).replace(":", "\\:")
-        listed.append(text if many == 1 and text else f"{text}: {many}")
+        listed.append(text if times == 1 and text else f"{text}: {times}")
     return "{" + ", ".join(listed) + "}"
 
 
@@ -143,22 +143,22 @@ def parse_counts(cell: str | None) -> list[tuple[str | None, int]] | None:
         return None
     counted: list[tuple[str | None, int]] = []
     word: list[str] = []
-    many: list[str] | None = None
+    number: list[str] | None = None
     inside = iter(cell[1:-1] + ",")
     for letter in inside:
         if letter == "\\":
-            (word if many is None else many).append(next(inside, ""))
-        elif letter == ":" and many is None:
-            many = []
+            (word if number is None else number).append(next(inside, ""))
+        elif letter == ":" and number is None:
+            number = []
         elif letter == ",":
-            digits = "1" if many is None else "".join(many).strip()
-            if not (digits.isascii() and digits.isdigit()) or (many is None and not word):
+            digits = "1" if number is None else "".join(number).strip()
+            if not (digits.isascii() and digits.isdigit()) or (number is None and not word):
                 return None
             counted.append(("".join(word) or None, int(digits)))
-            word, many = [], None
+            word, number = [], None
             next(inside, "")  # the blank after the comma
         else:
-            (word if many is None else many).append(letter)
+            (word if number is None else number).append(letter)
     return counted
 
 

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import cast
 
-from shoal.errors import DataError
-from shoal.model.facts import OBJECTIVES
+from shoal.model.as_run import AsRun
+from shoal.model.facts import OBJECTIVES, TOTAL_LOSS
+from shoal.model.figures import round_down
 from shoal.model.verdict import ColumnLoss, Ruling
+from shoal.model.written import Aside, is_newer, read_file, to_plain
 
-__all__ = ["VERSION", "Certificate", "ratio_of"]
+__all__ = ["VERSION", "Certificate"]
 
-VERSION = 1
-
-
-def ratio_of(value: float, bound: float | None) -> float | None:
-    """How far `value` can be from the best: 1 at 0, None where the bound says nothing.
-
-    >>> ratio_of(3.0, 2.0), ratio_of(0.0, 0.0), ratio_of(3.0, 0.0)
-    (1.5, 1.0, None)
-    """
-    if value <= 0.0:
-        return 1.0
-    if bound is None or bound <= 0.0:
-        return None
-    return max(1.0, value / bound)
+VERSION = "2.0"
+"""Of the format: its minor part grows with every field that is added, which then needs a default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Column names and counts only, never a cell's value.
+    """Column names, counts and figures of three digits: what may stand beside the release for everybody.
 
     `value`, `bound` and `ratio` are in the objective's own unit; `loss` is the total loss and
-    `loss_percent` the same as a share of everything there was to lose. `plan` is the plan as run. `rules`
-    holds what each rule, and the unit, measures in the worst class.
-    `release` and `original` are fingerprints, filled in on writing; `original` is salted, and the salt
-    stays in the private receipt.
+    `loss_percent` the same as a share of everything there was to lose. What was lost is rounded up, the
+    bound down, the ratio is of the rounded figures; the exact ones are in the private receipt. `plan` is
+    the plan as run, hierarchies and marks by salted fingerprints. `rules` holds what each rule measures in
+    the worst class, and that the unit's holds. `release` and `original` are fingerprints, filled in on
+    writing; `original` is salted, and the salt stays in the receipt. `unread` is what a file says in fields
+    that no certificate of ours has.
     """
 
     shoal: str
@@ -46,7 +39,6 @@ class Certificate:
     style: str
     k: int
     seed: int
-    steps: int
     records: int
     published: int
     withheld: int
@@ -57,35 +49,44 @@ class Certificate:
     value: float
     bound: float | None
     bound_name: str | None
-    bound_parameters: Mapping[str, float]
     ratio: float | None
     factor: float | None
     loss: float | None
     loss_percent: float | None
     columns: tuple[ColumnLoss, ...]
-    plan: Mapping[str, object]
+    plan: AsRun
     rules: tuple[Ruling, ...] = ()
     more: Mapping[str, object] = field(default_factory=dict)
     release: str | None = None
     original: str | None = None
-    version: int = VERSION
+    version: str = VERSION
+    unread: Aside = field(default_factory=dict)
 
     def sealed(self, *, release: str, original: str | None) -> Certificate:
         """The same with the fingerprints of the written release and of the salted original."""
         return replace(self, release=release, original=original)
 
     @property
+    def digest(self) -> str:
+        """SHA-256 of all that the certificate says; the receipt keeps it."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer Shoal wrote it, which may say more than this one knows."""
+        return is_newer(self.version, VERSION)
+
+    @property
     def least_percent(self) -> float | None:
-        """What any release of this table loses at least, in percent; None where no loss bound is known."""
-        if self.objective != "loss" or self.bound is None or self.loss_percent is None:
+        """What the releases that the bound is about lose at least, in percent; None without one."""
+        if self.objective not in TOTAL_LOSS or self.bound is None or self.loss_percent is None:
             return None
-        if self.value <= 0.0:
-            return 0.0
-        return self.loss_percent * self.bound / self.value
+        everything = self.records * sum(column.weight for column in self.columns)
+        return min(self.loss_percent, round_down(100 * self.bound / everything)) if everything > 0 else 0.0
 
     def in_words(self) -> str:
         """How much is lost and how far that can be from the best, in one or two sentences."""
-        lost = "" if self.loss_percent is None else f"The release loses {self.loss_percent:.2f} %. "
+        lost = "" if self.loss_percent is None else f"The release loses {_figure(self.loss_percent)} %. "
         if self.value <= 0.0:
             return f"{lost}Nothing better is possible."
         if self.ratio is None or self.bound is None:
@@ -97,12 +98,12 @@ class Certificate:
             within = f"at most {math.ceil(10 * self.ratio - 1e-9) / 10:.1f} times the best possible"
         least = self.least_percent
         if least is not None:
-            floor = math.floor(least * 100) / 100
-            return f"{lost}No release of this table can lose less than {floor:.2f} %: {within}."
-        what = OBJECTIVES[self.objective].partition(":")[0]
+            alike = "" if self.objective == "loss" else " with one level for each column"
+            return f"{lost}No release of this table{alike} can lose less than {_figure(least)} %: {within}."
+        what = OBJECTIVES.get(self.objective, self.objective).partition(":")[0]
         return (
-            f"{lost}The objective ({what}) is {self.value:.4g}; no release of this table can have less "
-            f"than {self.bound:.4g}: {within}."
+            f"{lost}The objective ({what}) is {_figure(self.value)}; no release of this table can have "
+            f"less than {_figure(self.bound)}: {within}."
         )
 
     def to_json(self, *, replaces: Certificate | None = None) -> str:
@@ -111,29 +112,18 @@ class Certificate:
         While a release is being replaced, the certificate of the older one goes along as `replaces`:
         whichever of the two tables a reader finds, its certificate is there.
         """
-        plain = asdict(self)
+        plain = to_plain(self)
         if replaces is not None:
-            plain["replaces"] = asdict(replaces)
+            plain["replaces"] = to_plain(replaces)
         return json.dumps(plain, indent=2, sort_keys=True, ensure_ascii=False, default=str) + "\n"
 
     @classmethod
     def of_json(cls, text: str, *, release: str | None = None) -> Certificate:
         """Read what `to_json` wrote; of two certificates the one for the fingerprint `release`."""
-        try:
-            raw = json.loads(text)
-            older = raw.pop("replaces", None)
-            certificate = cls._of_plain(raw)
-            if older is not None and release not in {None, certificate.release}:
-                replaced = cls._of_plain(older)
-                return replaced if replaced.release == release else certificate
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise DataError(
-                "The certificate cannot be read: it is not one that this version of Shoal wrote."
-            ) from None
-        return certificate
+        found = read_file(cls, text, what="certificate", version=VERSION, release=release)
+        return cast(Certificate, found)
 
-    @classmethod
-    def _of_plain(cls, raw: dict[str, Any]) -> Certificate:
-        columns = tuple(ColumnLoss(**column) for column in raw.pop("columns"))
-        rules = tuple(Ruling(**ruling) for ruling in raw.pop("rules", ()))
-        return cls(columns=columns, rules=rules, **raw)
+
+def _figure(figure: float) -> str:
+    """A figure of three digits as people write it."""
+    return f"{figure:.0f}" if figure >= 100 else f"{figure:.3g}"

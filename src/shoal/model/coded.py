@@ -41,7 +41,7 @@ class Metric(NamedTuple):
 
 
 class Space(NamedTuple):
-    """How far distinct rows are apart, in one of four distances; `kernels/space.py` measures any two.
+    """How far distinct rows are apart, in one of four distances; `kernels/distance` measures any two.
 
     `kind` is a place in SPACES. span: the sum over columns of weight * span of the pair, by `codes` and
     the fields of the metric. euclidean: `points` holds a line per row and a place per axis, the value

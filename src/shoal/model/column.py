@@ -1,14 +1,16 @@
-"""A quasi-identifier once its values are known: kind, codes, and what a published cell gives up."""
+"""A quasi-identifier once its values are known: kind, codes, and what a published cell loses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Hierarchy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["KINDS", "LINE", "SET", "TREE", "Axis", "Column"]
 
@@ -23,10 +25,10 @@ class Axis:
     """One line of codes that the kernels measure; most columns are one axis, a place is two.
 
     Codes are 0..size-1 in the order of the values; `missing` is the last code where the column has
-    missing cells, else -1. Every axis gives up at most `share`. A LINE has `position`, one per present
-    code, from 0 to `share`; mixing missing with present gives up `share`. A TREE has `gap`, one per pair
-    of neighbouring codes: what their common ancestor gives up; and `levels`, its nested partitions:
-    height + 1 rows that hold, for each code, the first code below its ancestor. A SET gives up `step`
+    missing cells, else -1. Every axis loses at most `share`. A LINE has `position`, one per present
+    code, from 0 to `share`; mixing missing with present loses `share`. A TREE has `gap`, one per pair
+    of neighbouring codes: what their common ancestor loses; and `levels`, its nested partitions:
+    height + 1 rows that hold, for each code, the first code below its ancestor. A SET loses `step`
     for every member after the first.
     """
 
@@ -41,7 +43,7 @@ class Axis:
 
     @classmethod
     def of_set(cls, present: int, *, has_missing: bool) -> Axis:
-        """A SET over so many present values: all of them together give up 1."""
+        """A SET over so many present values: all of them together lose 1."""
         size = present + has_missing
         return cls(
             form=SET,

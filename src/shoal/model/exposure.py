@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shoal.model.whom import Repeats, doubt_of_persons
+
 __all__ = ["Exposure", "Homogeneity", "Linkage", "Singling"]
 
 
@@ -25,10 +27,15 @@ class Exposure:
     is its own population); the marketer wants as many matches as possible. `at_risk` counts
     records whose prosecutor risk is above `threshold`. `population_uniques` estimates how many of the
     records are alone in the whole population too, by the estimator named `estimator`. `columns` and `pairs`
-    say what singles out most, worst first; `without` what is left once one column is dropped.
+    say what singles out most, worst first; `without` what is left once one column is dropped; `not_paired`
+    columns, which single out least, were looked at in neither way.
+
+    Where `persons` is not None, persons were counted and stand for records in all of this. `repeats` names
+    columns that look as if they told persons apart though records were counted.
     """
 
     records: int
+    persons: int | None
     classes: int
     smallest_class: int
     threshold: float
@@ -44,25 +51,47 @@ class Exposure:
     columns: tuple[Singling, ...]
     pairs: tuple[Singling, ...]
     without: tuple[Singling, ...]
+    not_paired: int = 0
+    repeats: tuple[Repeats, ...] = ()
 
     @property
-    def is_high(self) -> bool:
-        """Whether some record's risk is above the threshold."""
-        return self.at_risk > 0
+    def counted(self) -> str:
+        """What was counted, in one word."""
+        return "records" if self.persons is None else "persons"
+
+    @property
+    def is_high(self) -> bool | None:
+        """Whether some risk is above the threshold; None where none of records is, but persons may be."""
+        if self.at_risk:  # a class holds no more persons than records, so theirs is no lower
+            return True
+        return None if self.repeats else False
 
     def in_words(self) -> str:
-        """The verdict in one or two sentences, without any cell."""
-        if not self.is_high:
+        """The verdict in a few sentences, without any cell."""
+        doubt = doubt_of_persons(self.repeats)
+        least = f"at least {self.smallest_class:,} {self.counted}"
+        chance = f"with a chance above {self.prosecutor_highest:.0%}"
+        if self.is_high is None:
             return (
-                f"LOW RISK. Every record stands in a class of at least {self.smallest_class}: nobody is "
-                f"found with a chance above {self.prosecutor_highest:.0%}."
+                f"NOTHING IS SAID OF PERSONS. Every record stands in a class of {least}: no record is "
+                f"found {chance}. {doubt}"
             )
-        alone = f"{self.uniques:,} of {self.records:,} records ({_share(self.uniques, self.records)})"
-        few = f"{self.at_risk:,} ({_share(self.at_risk, self.records)})"
-        return (
+        if not self.is_high and self.persons is None:
+            return (
+                "LOW RISK if every record is a person of its own. Every record stands in a class of "
+                f"{least}: no record is found {chance}."
+            )
+        if not self.is_high:
+            return f"LOW RISK. Every person stands in classes of {least}: nobody is found {chance}."
+        total = self.records if self.persons is None else self.persons
+        alone = f"{self.uniques:,} of {total:,} {self.counted} ({_share(self.uniques, total)})"
+        few = f"{self.at_risk:,} ({_share(self.at_risk, total)})"
+        what = "the record" if self.persons is None else "this person"
+        said = (
             f"HIGH RISK. {alone} are alone in their class: whoever knows these columns of a person finds "
-            f"the record. {few} are found with a chance above {self.threshold:.0%}."
+            f"{what}. {few} are found with a chance above {self.threshold:.0%}."
         )
+        return f"{said} {doubt}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +109,8 @@ class Linkage:
     A person's candidates are the records whose matched cells all cover what the register says; `found`
     persons have some. Counts of persons: pinned to one record, to one class, and with fewer than
     `fewer_than` candidates. `homogeneous` counts, per sensitive column, persons whose candidates share one
-    value.
+    value. With `by_person` candidates are persons of the release, not records; `repeats` names columns of
+    the release that look as if they told persons apart though records were counted.
     """
 
     persons: int
@@ -95,6 +125,8 @@ class Linkage:
     fewer_than: int
     few: int
     homogeneous: tuple[Homogeneity, ...]
+    by_person: bool = False
+    repeats: tuple[Repeats, ...] = ()
 
     def in_words(self) -> str:
         """What the trial found, in a few sentences, without any cell."""
@@ -104,9 +136,11 @@ class Linkage:
         pinned = (
             f"{self.one_record:,} of {self.persons:,} persons ({_share(self.one_record, self.persons)})"
         )
+        what = "person" if self.by_person else "record"
         lines = [
-            f"{pinned} are pinned to one record.",
-            f"Everybody found has at least {_many(self.fewest)}, {self.median:g} in the middle.",
+            f"{pinned} are pinned to one {what}.",
+            f"Everybody found has at least {self.fewest:,} candidate {what}{'s' * (self.fewest != 1)}, "
+            f"{self.median:g} in the middle.",
         ]
         if self.found < self.persons:
             lines.append(f"{self.persons - self.found:,} have no candidate: {why}.")
@@ -115,11 +149,7 @@ class Linkage:
             f"({_share(one.persons, self.persons)})."
             for one in self.homogeneous
         ]
-        return " ".join(lines)
-
-
-def _many(candidates: int) -> str:
-    return f"{candidates:,} candidate{'s' if candidates != 1 else ''}"
+        return " ".join([*lines, doubt_of_persons(self.repeats)]).strip()
 
 
 def _share(part: int, whole: int) -> str:

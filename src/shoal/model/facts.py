@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["OBJECTIVES", "Facts", "Option", "one_of"]
+__all__ = ["OBJECTIVES", "TOTAL_LOSS", "Facts", "Option", "one_of"]
 
 OBJECTIVES = {
     "loss": "total loss: sum over groups of size * weighted spans",
@@ -13,8 +13,12 @@ OBJECTIVES = {
     "cellular": "sum over groups of size * radius",
     "half-perimeter": "largest half-perimeter of a group's box",
     "largest": "records in the largest group",
+    "levels": "total loss of a release with one level for each column, beside others of that kind alone",
     "squares": "sum of squared distances to the group's mean",
 }
+
+TOTAL_LOSS = frozenset({"loss", "levels"})
+"""The objectives whose value is the total loss, which published cells tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,8 @@ class Facts:
     `improves` says that improvement always follows the method, not only when asked for; such a method
     has an option `search` that switches it off. `obeys` says what rules may do to its groups:
     `exchange` records and merge, `merge` whole groups only, merge so that boxes stay `apart`, merge those
-    that stand `beside` each other by the grouping, or `none`.
+    that stand `beside` each other by the grouping, or `none`. `factor` is proved for every table; where a
+    run proves one for its own table, that is at least `least_factor`.
     """
 
     title: str
@@ -67,3 +72,4 @@ class Facts:
     styles: frozenset[str] = frozenset({"generalize", "suppress", "centres", "means"})
     options: Mapping[str, Option] = field(default_factory=dict)
     factor: Callable[[int, int], float | None] = field(default=lambda k, columns: None)
+    least_factor: float | None = None

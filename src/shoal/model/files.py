@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Files", "lookup_path"]
+from shoal.model.certificate import Certificate
+
+__all__ = ["Files", "lookup_path", "lookups_beside"]
+
+LONGEST = 255  # bytes in a file's name, nearly everywhere
+READABLE = 60
+SHORT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,7 @@ class Files:
     certificate: Path
     receipt: Path
     lookups: tuple[Path, ...] = ()
+    map: Path | None = None
     formulas: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -34,7 +41,29 @@ class Files:
         )
 
 
-def lookup_path(table: str | os.PathLike[str], column: str) -> Path:
-    """Where the members behind the ids of a column lie, beside a table."""
+def lookup_path(table: str | os.PathLike[str], column: str, mark: str) -> Path:
+    """Where the members behind the ids of a column lie, beside a table; `mark` is the lookup's fingerprint.
+
+    Lookups of other content have other names, so those of an older release stay until its table is gone.
+    Signs other than letters and digits become `_`, and long names are cut; the mark tells them apart.
+
+    >>> lookup_path("out.csv", "zip/code", "3fa94c12ab77").name
+    'out.zip_code-3fa94c12ab.csv'
+    """
     path = Path(table)
-    return path.with_name(f"{path.stem}.{''.join(c if c.isalnum() else '_' for c in column)}.csv")
+    ending = f"-{_plain(mark)[:SHORT]}.csv"
+    room = min(READABLE, LONGEST - len(os.fsencode(f"{path.stem}.{ending}")))
+    name = _plain(column).encode()[: max(room, 0)].decode(errors="ignore")  # never half a letter
+    return path.with_name(f"{path.stem}.{name}{ending}")
+
+
+def lookups_beside(table: str | os.PathLike[str], certificate: Certificate) -> dict[str, Path]:
+    """By column, where the lookup tables lie that a certificate names."""
+    marks = certificate.more.get("lookups")
+    if not isinstance(marks, Mapping):
+        return {}
+    return {str(name): lookup_path(table, str(name), str(mark)) for name, mark in marks.items()}
+
+
+def _plain(text: str) -> str:
+    return "".join(sign if sign.isalnum() else "_" for sign in text)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from shoal.errors import PlanError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Graph"]
 
@@ -45,20 +47,28 @@ class Graph:
         known = {name.strip() for name in regions} if regions is not None else {n for p in pairs for n in p}
         if regions is not None and len(known) < len(regions):
             raise PlanError(
-                f"The graph lists {len(regions) - len(known)} regions twice. Name each one once."
+                f"The graph lists {len(regions) - len(known)} regions twice. Name each one once.",
+                field="graphs",
             )
         if not known:
-            raise PlanError("The graph is empty. Give one line per pair of neighbouring regions.")
+            raise PlanError(
+                "The graph is empty. Give one line per pair of neighbouring regions.", field="graphs"
+            )
         if "" in known:
-            raise PlanError("The graph has a region without a name. Fill the empty cells of its files.")
+            raise PlanError(
+                "The graph has a region without a name. Fill the empty cells of its files.", field="graphs"
+            )
         strange = sum(a not in known or b not in known for a, b in pairs)
         if strange:
             raise PlanError(
                 f"{strange} of {len(pairs)} edges of the graph name a region that its list lacks. "
-                "Add those regions, or drop the edges."
+                "Add those regions, or drop the edges.",
+                field="graphs",
             )
         names = tuple(sorted(known))
         place = {name: at for at, name in enumerate(names)}
+        import numpy as np
+
         arcs = np.array([(place[a], place[b]) for a, b in pairs], dtype=np.int64).reshape(-1, 2)
         loops = int((arcs[:, 0] == arcs[:, 1]).sum())
         arcs = np.sort(arcs[arcs[:, 0] != arcs[:, 1]], axis=1)
@@ -91,6 +101,8 @@ class Graph:
 
     def reordered(self, order: Sequence[int]) -> Graph:
         """The same graph with region `order[i]` in place i."""
+        import numpy as np
+
         old = np.asarray(order, dtype=np.int64)
         new = np.empty(old.size, dtype=np.int64)
         new[old] = np.arange(old.size)

@@ -31,7 +31,8 @@ class Grouping:
     found on its way; `steps` says how much effort was spent; `factor` overrides the method's proven
     factor where this run's differs; `objective` the method's objective where an option chose another;
     `beside` lists pairs of groups where only those may ever be joined; `near` a line per distinct row: -1,
-    then rows near it, nearest first, -1 after the last, where the method has found them on its way.
+    then rows near it, nearest first, -1 after the last, where the method has found them on its way. `level`
+    is a level per column (`model/levels.py`) where all cells of a column are published on that one.
     """
 
     distinct: NDArray[np.int32]
@@ -44,6 +45,7 @@ class Grouping:
     objective: str | None = None
     beside: NDArray[np.int32] | None = None
     near: NDArray[np.int64] | None = None
+    level: NDArray[np.int64] | None = None
 
     @property
     def groups(self) -> int:
@@ -119,9 +121,11 @@ class Groups:
 
     `label` has one group per input row, -1 = withheld; `centre` is an input row per group, or None.
     Where a row stands for several records and they were split, `label` is the group of its first.
-    `source` is the input row behind each published line where the plan names a unit, else None.
+    Who stands behind what was published: input row `source[p]` behind line `line[p]`, one pair or more
+    per line.
     """
 
     label: NDArray[np.int32]
     centre: NDArray[np.int32] | None = None
+    line: NDArray[np.integer] | None = None
     source: NDArray[np.int32] | None = None

@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
+from functools import partial
+from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, PlanError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Builder", "Hierarchy", "bins", "calendar", "flat", "prefixes"]
 
@@ -81,6 +84,7 @@ class Hierarchy:
         one path; a name must not stand under two parents on one level.
         """
         where = f"The hierarchy of column {column!r}" if column else "The hierarchy"
+        wrong = partial(PlanError, field="hierarchies", column=column or None)
         chains: dict[str, tuple[str, ...]] = {}
         for path in paths:
             chain = [name.strip() for name in path]
@@ -89,25 +93,27 @@ class Hierarchy:
             if not chain:
                 continue
             if "" in chain:
-                raise PlanError(
-                    f"{where} has an empty cell inside a path. Leave out levels only at the end."
-                )
+                raise wrong(f"{where} has an empty cell inside a path. Leave out levels only at the end.")
+            if any("\0" in name for name in chain):
+                raise wrong(f"{where} has a name with a zero byte, which a text file cannot hold.")
             if ROOT in chain:
-                raise PlanError(
+                raise wrong(
                     f"{where} has {ROOT!r} inside a path. It is the root: put it last, or leave it out."
                 )
             if len(chain) > MOST_LEVELS:
-                raise PlanError(f"{where} has a path of {len(chain)} names; {MOST_LEVELS} is the most.")
+                raise wrong(f"{where} has a path of {len(chain)} names; {MOST_LEVELS} is the most.")
             chain.append(ROOT)
             known = chains.setdefault(chain[0], tuple(chain))
             if known != tuple(chain):
-                raise PlanError(f"{where} is not a tree: the value {chain[0]!r} has two paths.")
+                raise wrong(f"{where} is not a tree: the value {chain[0]!r} has two paths.")
         if not chains:
-            raise PlanError(f"{where} is empty. Give one path per value, the value first.")
-        return cls._of_chains(list(chains.values()), where)
+            raise wrong(f"{where} is empty. Give one path per value, the value first.")
+        return cls._of_chains(list(chains.values()), where, wrong)
 
     @classmethod
-    def _of_chains(cls, chains: list[tuple[str, ...]], where: str) -> Hierarchy:
+    def _of_chains(
+        cls, chains: list[tuple[str, ...]], where: str, wrong: Callable[[str], PlanError]
+    ) -> Hierarchy:
         children: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
         parent_of: dict[tuple[int, str], tuple[str, ...]] = {}
         for chain in chains:
@@ -118,7 +124,7 @@ class Hierarchy:
                 level = len(chain) - depth - 1
                 known = parent_of.setdefault((level, chain[level]), above)
                 if known[0] != above[0]:
-                    raise PlanError(
+                    raise wrong(
                         f"{where} is not a tree: {chain[level]!r} on level {level} stands under "
                         f"both {known[0]!r} and {above[0]!r}. Give each node one parent."
                     )
@@ -133,7 +139,7 @@ class Hierarchy:
                 height = 0
             else:
                 if node in ends:
-                    raise PlanError(
+                    raise wrong(
                         f"{where} is not a tree of values: {node[0]!r} is both a value and the "
                         "parent of others."
                     )
@@ -157,6 +163,8 @@ class Hierarchy:
 def _partitions(
     runs: list[tuple[tuple[str, ...], int, int, int]], top: int, size: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    import numpy as np
+
     first = np.empty((top + 1, size), dtype=np.int32)
     last = np.empty((top + 1, size), dtype=np.int32)
     by_height = sorted(runs, key=lambda run: run[3])
@@ -217,23 +225,29 @@ class Builder:
         if unfit:
             raise DataError(
                 f"Column {column!r} has {unfit} distinct values that {self.text} cannot place. "
-                "Clean them, or choose another hierarchy."
+                "Clean them, or choose another hierarchy.",
+                field="hierarchies",
+                column=column,
             ) from None
         try:
             return Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
         except PlanError:  # whose message names a value, here a cell of the table
             raise DataError(
                 f"Column {column!r} has values from which {self.text} makes no tree. "
-                "Clean them, or choose another hierarchy."
+                "Clean them, or choose another hierarchy.",
+                field="hierarchies",
+                column=column,
             ) from None
 
 
 def prefixes(*lengths: int) -> Builder:
     """Levels that keep ever fewer leading characters of a code: `prefixes(5, 3, 0)` for ZIP codes."""
     if not lengths or any(a <= b for a, b in itertools.pairwise(lengths)):
-        raise PlanError("prefixes needs falling lengths, such as prefixes(5, 3, 0).")
+        raise PlanError("prefixes needs falling lengths, such as prefixes(5, 3, 0).", field="hierarchies")
     if min(lengths) < 0:
-        raise PlanError("prefixes needs lengths of at least 0, such as prefixes(5, 3, 0).")
+        raise PlanError(
+            "prefixes needs lengths of at least 0, such as prefixes(5, 3, 0).", field="hierarchies"
+        )
 
     def path(value: str) -> list[str]:
         shorter = [length for length in lengths if 0 < length < len(value)]
@@ -245,12 +259,14 @@ def prefixes(*lengths: int) -> Builder:
 def bins(*widths: float) -> Builder:
     """Levels of ever wider bins that start at 0: `bins(5, 10, 50)` for ages."""
     if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
-        raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).")
+        raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).", field="hierarchies")
     # floats would put 0.3 into the bin [0.2, 0.3) of width 0.1, and print a million bins as one
     exact = [Fraction(str(width)) for width in widths]
     for narrow, wide in itertools.pairwise(exact):
         if wide <= narrow or wide % narrow:
-            raise PlanError("bins needs each width to be a multiple of the one before.")
+            raise PlanError(
+                "bins needs each width to be a multiple of the one before.", field="hierarchies"
+            )
 
     def path(value: str) -> list[str]:
         number = Decimal(value)
@@ -295,12 +311,18 @@ def calendar(*levels: str) -> Builder:
     """Levels of a date: `calendar("month", "year", "decade")`."""
     order = list(_CALENDAR)
     if not levels:
-        raise PlanError('calendar needs levels, such as calendar("month", "year", "decade").')
+        raise PlanError(
+            'calendar needs levels, such as calendar("month", "year", "decade").', field="hierarchies"
+        )
     for level in levels:
         if level not in _CALENDAR:
-            raise PlanError(f"calendar has no level {level!r}. Choose one of: {', '.join(order)}.")
+            raise PlanError(
+                f"calendar has no level {level!r}. Choose one of: {', '.join(order)}.", field="hierarchies"
+            )
     if [order.index(level) for level in levels] != sorted({order.index(x) for x in levels}):
-        raise PlanError(f"calendar needs its levels from fine to coarse: {', '.join(order)}.")
+        raise PlanError(
+            f"calendar needs its levels from fine to coarse: {', '.join(order)}.", field="hierarchies"
+        )
 
     def path(value: str) -> list[str]:
         day = date.fromisoformat(value[:10])

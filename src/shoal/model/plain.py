@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import DataError
 
-__all__ = ["EXACT", "check_plain", "has_text", "is_plain"]
+__all__ = [
+    "EXACT",
+    "check_moments",
+    "check_plain",
+    "check_text",
+    "check_texts",
+    "counts_of",
+    "has_text",
+    "is_plain",
+]
 
 EXACT = 2.0**53
 """Below it, whole numbers and floats are the same."""
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""Of the years 1 to 9999, counted from 1970."""
 
 
 def is_plain(dtype: pl.DataType) -> bool:
@@ -37,5 +50,83 @@ def check_plain(series: pl.Series) -> None:
         # the full name of a type may list its values
         raise DataError(
             f"Column {series.name!r} is of the type {series.dtype.base_type().__name__}, which cannot be "
-            "compared. Give it a plain type first, such as text or numbers."
+            "compared. Give it a plain type first, such as text or numbers.",
+            column=series.name,
         )
+
+
+def check_texts(series: pl.Series) -> None:
+    """Refuse texts with a zero byte: no text file gives them back, and some readers stop there."""
+    if not isinstance(series.dtype, pl.String | pl.Categorical | pl.Enum):
+        return
+    bad = int(series.cast(pl.String).str.contains("\0", literal=True).sum())
+    if bad:
+        raise DataError(
+            f"Column {series.name!r} has {bad} of {len(series)} texts with a zero byte, which a text file "
+            "cannot hold. Clean those rows first.",
+            column=series.name,
+        )
+
+
+def check_text(series: pl.Series) -> None:
+    """Refuse a column whose cells have no text to be compared by."""
+    if not has_text(series.dtype):
+        raise DataError(
+            f"Column {series.name!r} is of the type {series.dtype.base_type().__name__}, which has no "
+            "text. Give it a plain type first, such as text or numbers.",
+            column=series.name,
+        )
+
+
+def check_moments(table: pl.DataFrame) -> None:
+    """Refuse dates outside the years 1 to 9999: tools end without a word where they write one."""
+    for series in table.iter_columns():
+        day = _day_of(series.dtype)
+        if day is None:
+            continue
+        clock = series.to_physical().cast(pl.Int64)
+        inside = (clock >= FIRST_DAY * day) & (clock < (LAST_DAY + 1) * day)
+        outside = int((~inside).sum())
+        if outside:
+            raise DataError(
+                f"Column {series.name!r} has {outside} of {len(series)} dates outside the years 1 to 9999. "
+                "Clean those rows first.",
+                column=series.name,
+            )
+
+
+def _day_of(dtype: pl.DataType) -> int | None:
+    """What a day is to a type that counts from 1970; None where no count leaves the calendar."""
+    if isinstance(dtype, pl.Datetime):
+        return {"ms": 86_400_000, "us": 86_400_000_000}.get(dtype.time_unit)
+    return 1 if isinstance(dtype, pl.Date) else None
+
+
+def counts_of(series: pl.Series) -> NDArray[np.int64]:
+    """The records that each row stands for: whole numbers of at least 0, below 2^53 also in all."""
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if not (series.dtype.is_numeric() or series.dtype in {pl.String, pl.Null}):
+        raise DataError(
+            f"Column {series.name!r} counts records, but its type is {series.dtype.base_type().__name__}. "
+            "Give it whole numbers first.",
+            field="count",
+            column=series.name,
+        )
+    numbers = series.cast(pl.Float64, strict=False)
+    fit = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < EXACT)
+    bad = int((~fit.fill_null(False)).sum())
+    if bad:
+        raise DataError(
+            f"Column {series.name!r} counts records, but {bad} of {len(series)} of its values are not "
+            "whole numbers of at least 0 and below 2^53. Clean those rows first.",
+            field="count",
+            column=series.name,
+        )
+    if float(numbers.sum()) >= EXACT:
+        raise DataError(
+            f"Column {series.name!r} counts 2^53 records and more, which cannot be right.",
+            field="count",
+            column=series.name,
+        )
+    return numbers.cast(pl.Int64).to_numpy()

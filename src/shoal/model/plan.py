@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
 from shoal.errors import PlanError, choices
 from shoal.model.column import KINDS
-from shoal.model.files import lookup_path
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.kind import Kind
 from shoal.model.rule import Rule
 from shoal.model.task import Effort, whole_of
+from shoal.model.whom import Whom
 
-__all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Kind", "Plan", "words_of"]
+__all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Plan", "words_of"]
 
 STYLES = ("generalize", "suppress", "centres", "means")
 CELLS = ("text", "bounds", "middle", "id")
@@ -26,69 +24,11 @@ LOSSES = ("leaves", "levels", "sets")
 DISTANCES = ("span", "euclidean", "great-circle", "matrix")
 SIZE, RADIUS = "group_size", "group_radius"
 """What the style `centres` publishes of a group besides its centre and its values."""
-FIRST_YEAR = re.compile(r",?\s*\bfrom\s+(\d{4})$")
+LIGHTEST, HEAVIEST = 0.001, 1000.0
+"""The weights a column may have besides 0: farther apart, sums and solvers lose the lighter columns."""
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A column's kind with what stands in its brackets: `date(%d.%m.%Y)`, `place(lat, lon)`.
-
-    Two digits do not say the century, and a wrong one moves a birth by a hundred years: `from 1930`
-    behind the form says that they stand for 1930 to 2029.
-    """
-
-    name: str
-    inside: str = ""
-
-    @classmethod
-    def parse(cls, text: str, *, column: str) -> Kind:
-        """Read a kind as written in a plan."""
-        match = re.fullmatch(r"\s*([a-z]+)\s*(?:\((.*)\))?\s*", text)
-        if match is None or match[1] not in KINDS:
-            raise PlanError(f"Column {column!r}: there is no kind {text!r}. {choices(KINDS)}")
-        kind = cls(match[1], (match[2] or "").strip())
-        if kind.name == "place" and len(kind.parts) != 2:
-            raise PlanError(f"Column {column!r}: a place names its two number columns: place(lat, lon).")
-        if kind.inside and kind.name not in {"place", "date"}:
-            raise PlanError(f"Column {column!r}: the kind {kind.name!r} takes no brackets.")
-        if kind.name == "date":
-            kind._check_years(column)
-        return kind
-
-    def _check_years(self, column: str) -> None:
-        signs = set(re.findall(r"%[-_0]?(.)", self.date_form))
-        is_short = not signs.isdisjoint("yDx") and "C" not in signs
-        if is_short and self.first_year is None:
-            raise PlanError(
-                f"Column {column!r}: two digits of a year do not say its century. Write years with four "
-                f"digits, or say where their hundred years begin: date({self.inside}, from 1930)."
-            )
-        if self.first_year is not None and not is_short:
-            raise PlanError(
-                f"Column {column!r}: 'from {self.first_year}' is for years of two digits. Leave it out."
-            )
-
-    @property
-    def date_form(self) -> str:
-        """How a date is written; empty for YYYY-MM-DD."""
-        return FIRST_YEAR.sub("", self.inside)
-
-    @property
-    def first_year(self) -> int | None:
-        """The first of the hundred years that two digits stand for; None where years have four."""
-        match = FIRST_YEAR.search(self.inside)
-        return int(match[1]) if match is not None else None
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The columns a place is made of."""
-        return tuple(part.strip() for part in self.inside.split(",") if part.strip())
-
-    def __str__(self) -> str:
-        return f"{self.name}({self.inside})" if self.inside else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +64,7 @@ class Plan:
     stop_at: float | None = None
     seed: int = 0
     threads: int = 0
-    engine: str = "local"
+    engine: str = "memory"
 
     def __post_init__(self) -> None:
         for name in (*ROLES, "missing", "rules"):
@@ -142,35 +82,42 @@ class Plan:
     def _check_words(self) -> None:
         for name in ("loss", "method", "style", "cells", "distance", "effort", "engine"):
             if not isinstance(getattr(self, name), str):
-                raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.")
-        for name in ("count", "unit"):
-            if not isinstance(getattr(self, name), str | None):
-                raise PlanError(f"{name} = {getattr(self, name)!r} is not the name of one column.")
+                raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
         if not isinstance(self.improve, bool):
-            raise PlanError(f"improve = {self.improve!r} is neither true nor false.")
+            raise PlanError(f"improve = {self.improve!r} is neither true nor false.", field="improve")
         for name, kind in self.kinds.items():
             if not isinstance(kind, str):
-                raise PlanError(f"Column {name!r}: there is no kind {kind!r}. {choices(KINDS)}")
+                raise PlanError(
+                    f"Column {name!r}: there is no kind {kind!r}. {choices(KINDS)}",
+                    field="kinds",
+                    column=name,
+                )
 
     def _check_roles(self) -> None:
         if not self.quasi:
-            raise PlanError(
-                "The plan names no quasi-identifier. Name at least one column with -q or quasi."
-            )
+            raise PlanError("The plan names no quasi-identifier. Name at least one column.", field="quasi")
         role_of: dict[str, str] = {}
         for role in ROLES:
             for name in getattr(self, role):
                 if name in role_of:
                     what = "twice" if role_of[name] == role else f"as {role_of[name]} and {role}"
-                    raise PlanError(f"Column {name!r} is named {what}. Give it one role.")
+                    raise PlanError(
+                        f"Column {name!r} is named {what}. Give it one role.", field=role, column=name
+                    )
                 role_of[name] = role
-        for name in (self.count,) if self.count is not None else ():
-            if name in role_of:
-                raise PlanError(f"Column {name!r} is named as count and {role_of[name]}. Give it one role.")
+        count, unit = self.whom.count, self.whom.unit
+        if count in role_of:
+            raise PlanError(
+                f"Column {count!r} is named as count and {role_of[count]}. Give it one role.",
+                field="count",
+                column=count,
+            )
         # an identifier may well be the unit: neither is ever published
-        role = "count" if self.unit == self.count else role_of.get(self.unit or "", "identifier")
-        if self.unit is not None and role != "identifier":
-            raise PlanError(f"Column {self.unit!r} is named as unit and {role}. Give it one role.")
+        role = "count" if unit == count else role_of.get(unit or "", "identifier")
+        if unit is not None and role != "identifier":
+            raise PlanError(
+                f"Column {unit!r} is named as unit and {role}. Give it one role.", field="unit", column=unit
+            )
 
     def _check_rules(self) -> None:
         for rule in self.rules_read:
@@ -178,17 +125,22 @@ class Plan:
             if rule.column in self.quasi:
                 raise PlanError(
                     f"A rule names column {rule.column!r}, which is a quasi-identifier: what a neighbour "
-                    f"may know. Rules are for sensitive columns, which are: {named}."
+                    f"may know. Rules are for sensitive columns, which are: {named}.",
+                    field="rules",
+                    column=rule.column,
                 )
             if rule.column not in self.sensitive:
                 raise PlanError(
-                    f"A rule names column {rule.column!r}, which is not sensitive. Name it with -s or "
-                    f"sensitive; the sensitive columns are: {named}."
+                    f"A rule names column {rule.column!r}, which is not sensitive. Name it so; the "
+                    f"sensitive columns are: {named}.",
+                    field="sensitive",
+                    column=rule.column,
                 )
             if rule.distance == "hierarchy" and rule.column not in self.hierarchies:
                 raise PlanError(
-                    f"The rule {rule.text!r} needs a hierarchy of column {rule.column!r}. Give it "
-                    f"one, such as --hierarchies {rule.column}=FILE."
+                    f"The rule {rule.text!r} needs a hierarchy of column {rule.column!r}. Give it one.",
+                    field="hierarchies",
+                    column=rule.column,
                 )
 
     def _check_columns(self) -> None:
@@ -199,7 +151,9 @@ class Plan:
                 if name not in self.quasi:
                     raise PlanError(
                         f"{what} names column {name!r}, which is not a quasi-identifier. "
-                        f"The quasi-identifiers are: {', '.join(self.quasi)}."
+                        f"The quasi-identifiers are: {', '.join(self.quasi)}.",
+                        field=what,
+                        column=name,
                     )
         taken = {*self.quasi, *self.sensitive, *self.keep, *self.identifier}
         for name, text in self.kinds.items():
@@ -207,45 +161,68 @@ class Plan:
             if name in self.hierarchies and kind.name not in {"tree", "region"}:
                 raise PlanError(
                     f"Column {name!r} has a hierarchy and the kind {kind.name!r}. "
-                    "Drop the hierarchy, or make it a tree."
+                    "Drop the hierarchy, or make it a tree.",
+                    field="kinds",
+                    column=name,
                 )
             if kind.name == "tree" and name not in self.hierarchies:
                 raise PlanError(
                     f"Column {name!r} is declared a tree but has no hierarchy. "
-                    "Give it one, or declare it a label."
+                    "Give it one, or declare it a label.",
+                    field="hierarchies",
+                    column=name,
                 )
             for part in kind.parts if kind.name == "place" else ():
                 if part in taken:
                     raise PlanError(
                         f"Column {part!r} is part of the place {name!r} and has a role of its own. "
-                        "Give it one role."
+                        "Give it one role.",
+                        field="kinds",
+                        column=part,
                     )
         for name, graph in self.graphs.items():
             if not isinstance(graph, Graph):
-                raise PlanError(f"The graph of column {name!r} is none. Use shoal.read_graph.")
+                raise PlanError(
+                    f"The graph of column {name!r} is none. Use shoal.read_graph.",
+                    field="graphs",
+                    column=name,
+                )
             found = self.kind(name)
             if found is None or found.name != "region":
-                raise PlanError(f"Column {name!r} has a graph, so it is a region. Give it no other kind.")
+                raise PlanError(
+                    f"Column {name!r} has a graph, so it is a region. Give it no other kind.",
+                    field="kinds",
+                    column=name,
+                )
         for name in self.quasi:
             found = self.kind(name)
             if found is not None and found.name == "region" and name not in self.graphs:
                 raise PlanError(
                     f"Column {name!r} is declared a region but has no graph. Give its edges, or declare it "
-                    "a label."
+                    "a label.",
+                    field="graphs",
+                    column=name,
                 )
         for name, tree in self.hierarchies.items():
             if not isinstance(tree, Hierarchy | Builder):
                 raise PlanError(
                     f"The hierarchy of column {name!r} is neither a tree nor a builder. Use "
-                    "shoal.read_hierarchy, shoal.prefixes, shoal.bins, shoal.calendar or shoal.flat."
+                    "shoal.read_hierarchy, shoal.prefixes, shoal.bins, shoal.calendar or shoal.flat.",
+                    field="hierarchies",
+                    column=name,
                 )
         for name, weight in self.weights.items():
-            if not _is_number(weight) or not math.isfinite(weight) or weight < 0:
+            if not _is_number(weight) or not (weight == 0 or LIGHTEST <= weight <= HEAVIEST):
                 raise PlanError(
-                    f"Column {name!r} has the weight {weight!r}. A weight is a number of at least 0."
+                    f"Column {name!r} has the weight {weight!r}. A weight is 0 or a number from "
+                    f"{LIGHTEST:g} to {HEAVIEST:g}: what counts is how weights compare, so scale them.",
+                    field="weights",
+                    column=name,
                 )
         if all(self.weights.get(name, 1) == 0 for name in self.quasi):
-            raise PlanError("All weights are 0. Give at least one column a weight above 0.")
+            raise PlanError(
+                "All weights are 0. Give at least one column a weight above 0.", field="weights"
+            )
 
     def _check_task(self) -> None:
         for name, allowed in (
@@ -255,40 +232,29 @@ class Plan:
             ("distance", DISTANCES),
         ):
             if getattr(self, name) not in allowed:
-                raise PlanError(f"There is no {name} {getattr(self, name)!r}. {choices(allowed)}")
+                raise PlanError(
+                    f"There is no {name} {getattr(self, name)!r}. {choices(allowed)}", field=name
+                )
         if not _is_number(self.withhold) or not 0 <= self.withhold < 1:
             raise PlanError(
                 f"withhold = {self.withhold!r} is not a share of the rows. "
-                "Give a number of at least 0 and below 1."
+                "Give a number of at least 0 and below 1.",
+                field="withhold",
             )
-        if self.stop_at is not None and not (_is_number(self.stop_at) and self.stop_at >= 1):
-            raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.")
-        if self.cells == "id":
-            self._check_lookups()
+        if self.stop_at is not None and not (_is_number(self.stop_at) and 1 <= self.stop_at < 1e9):
+            raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.", field="stop_at")
         if self.style == "centres":
             self._check_centres()
         Effort.parse(self.effort)
-
-    def _check_lookups(self) -> None:
-        column_of: dict[str, str] = {}
-        for name in self.quasi:
-            other = column_of.setdefault(lookup_path("table", name).name.casefold(), name)
-            if other != name:
-                raise PlanError(
-                    f"The lookup tables of columns {other!r} and {name!r} would have one name. Rename a "
-                    "column first, or choose other cells than 'id'."
-                )
 
     def _check_centres(self) -> None:
         taken = [name for name in (SIZE, RADIUS) if name in self.columns]
         if taken:
             raise PlanError(
                 f"The style 'centres' publishes columns named {SIZE} and {RADIUS}; the plan names "
-                f"{', '.join(taken)} too. Rename it first."
-            )
-        if self.unit is not None:
-            raise PlanError(
-                "The style 'centres' cannot count persons. Leave out unit, or use another style."
+                f"{', '.join(taken)} too. Rename it first.",
+                field="style",
+                column=taken[0],
             )
 
     def kind(self, column: str) -> Kind | None:
@@ -304,6 +270,16 @@ class Plan:
         return float(self.weights.get(column, 1.0))
 
     @property
+    def whom(self) -> Whom:
+        """Whom k counts."""
+        return Whom.read(unit=self.unit, count=self.count)
+
+    @property
+    def centre(self) -> str:
+        """What the style `centres` publishes of a group: a `middle`, which is nobody's, or a real `row`."""
+        return str(self.options.get("centre", "middle"))
+
+    @property
     def rules_read(self) -> tuple[Rule, ...]:
         """The rules, read from their texts."""
         return tuple(Rule.parse(text) for text in self.rules)
@@ -314,6 +290,16 @@ class Plan:
         return tuple(rule.column for rule in self.rules_read if rule.distance == "hierarchy")
 
     @property
+    def tells_ranges(self) -> bool:
+        """Whether cells of numbers, dates and places say from where to where they reach."""
+        return self.style == "generalize" and self.cells != "middle"
+
+    @property
+    def missing_text(self) -> str:
+        """The missing marks as one text, whatever their order."""
+        return "\0".join(sorted(self.missing))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Every column of the table the plan names, once."""
         names: list[str] = []
@@ -321,37 +307,15 @@ class Plan:
             kind = self.kind(name)
             names.extend(kind.parts if kind is not None and kind.name == "place" else (name,))
         names += [*self.sensitive, *self.keep, *self.identifier]
-        names += [name for name in (self.count, self.unit) if name is not None]
+        names += self.whom.columns
         return tuple(dict.fromkeys(names))
-
-    def as_run(self, *, method: str, kinds: Mapping[str, str]) -> dict[str, object]:
-        """The plan for a certificate: hierarchies and missing marks by fingerprint, defaults filled in."""
-        plain: dict[str, object] = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if isinstance(value, Mapping):
-                value = dict(value)
-            plain[item.name] = list(value) if isinstance(value, tuple) else value
-        marks = "\0".join(sorted(self.missing))
-        plain["missing"] = hashlib.sha256(marks.encode()).hexdigest() if marks else None
-        plain["hierarchies"] = {
-            name: tree.text if isinstance(tree, Builder) else tree.fingerprint
-            for name, tree in self.hierarchies.items()
-        }
-        plain["graphs"] = {name: graph.fingerprint for name, graph in self.graphs.items()}
-        plain["method"] = method
-        # a declared kind may hold what its name alone does not: a date's format, a place's columns
-        plain["kinds"] = {name: self.kinds.get(name, kind) for name, kind in kinds.items()}
-        for name in ("threads", "engine"):  # neither changes the release
-            del plain[name]
-        return plain
 
 
 def _whole(name: str, value: object, least: int) -> int:
     number = whole_of(value)
-    if number is None or number < least:
+    if number is None or not least <= number < 2**63:
         aside = " A smaller one hides nobody." if name == "k" else ""
-        raise PlanError(f"{name} = {value!r} is not a whole number of at least {least}.{aside}")
+        raise PlanError(f"{name} = {value!r} is not a whole number of at least {least}.{aside}", field=name)
     return number
 
 
@@ -365,12 +329,12 @@ def words_of(name: str, value: object) -> tuple[str, ...]:
             return tuple(
                 str(word) for word in (sorted(words) if isinstance(value, set | frozenset) else words)
             )
-    raise PlanError(f"{name} must be a list of names.")
+    raise PlanError(f"{name} must be a list of names.", field=name)
 
 
 def _frozen(name: str, value: Mapping[str, T]) -> Mapping[str, T]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise PlanError(f"{name} must be a mapping by column name.")
+        raise PlanError(f"{name} must be a mapping by column name.", field=name)
     return MappingProxyType(dict(value))
 
 

@@ -1,7 +1,8 @@
-"""What stays with the releaser: the salt behind the certificate's fingerprint of the original.
+"""What stays with the releaser: the salt behind the certificate's fingerprints, and the exact figures.
 
 An unsalted hash of a small table would confirm guesses: whoever guesses the table right sees the same
-hash. The salt is random, so the fingerprint in the certificate says nothing to those without the receipt.
+hash. The salt is random, so a fingerprint in the certificate says nothing to those without the receipt. The
+same is true of a figure to its last digit, so the certificate has it rounded and the receipt has it whole.
 """
 
 from __future__ import annotations
@@ -10,28 +11,36 @@ import hashlib
 import hmac
 import json
 import secrets
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
 
 from shoal.errors import DataError
-from shoal.model.plain import has_text
+from shoal.model.figures import Figures
+from shoal.model.written import Aside, read_file, to_plain
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Receipt", "fingerprint"]
 
-VERSION = 1
+VERSION = "2.0"
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The salt, the original's salted fingerprint, and the release they belong to."""
+    """The salt, the original's salted fingerprint, the exact figures, and what they belong to.
+
+    `release` and `certificate` are the fingerprints of the two written files' contents, so that the keeper
+    of a receipt sees any change to either.
+    """
 
     salt: str
     original: str
+    figures: Figures | None = None
     release: str | None = None
-    version: int = VERSION
+    certificate: str | None = None
+    version: str = VERSION
+    unread: Aside = field(default_factory=dict)
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Receipt:
@@ -39,30 +48,30 @@ class Receipt:
         salt = secrets.token_hex(32)
         return cls(salt, fingerprint(frame, salt))
 
-    def sealed(self, *, release: str) -> Receipt:
+    def mark(self, text: str) -> str:
+        """A salted fingerprint of what may come from the data: a hierarchy, a graph, missing marks."""
+        return hmac.new(bytes.fromhex(self.salt), text.encode(), hashlib.sha256).hexdigest()
+
+    def sealed(self, *, release: str, certificate: str) -> Receipt:
         """The same for a written release."""
-        return replace(self, release=release)
+        return replace(self, release=release, certificate=certificate)
 
     def to_json(self, *, replaces: Receipt | None = None) -> str:
         """The receipt as text; `replaces` goes along while an older release is being replaced."""
-        plain = asdict(self)
+        plain = to_plain(self)
         if replaces is not None:
-            plain["replaces"] = asdict(replaces)
+            plain["replaces"] = to_plain(replaces)
         return json.dumps(plain, indent=2, sort_keys=True) + "\n"
 
     @classmethod
     def of_json(cls, text: str, *, release: str | None = None) -> Receipt:
         """Read what `to_json` wrote; of two receipts the one for the given release."""
+        receipt = cast(Receipt, read_file(cls, text, what="receipt", version=VERSION, release=release))
         try:
-            raw = json.loads(text)
-            older = raw.pop("replaces", None)
-            receipt = cls(**raw)
-            if older is not None and release not in {None, receipt.release}:
-                replaced = cls(**older)
-                return replaced if replaced.release == release else receipt
-        except (ValueError, TypeError, AttributeError):
+            bytes.fromhex(receipt.salt)
+        except ValueError:
             raise DataError(
-                "The receipt cannot be read: it is not one that this version of Shoal wrote."
+                "The receipt cannot be read: its 'salt' is not what Shoal writes there."
             ) from None
         return receipt
 
@@ -83,6 +92,8 @@ def fingerprint(frame: pl.DataFrame, salt: str) -> str:
 
     Columns that CSV cannot hold (lists, bytes, durations) are left out.
     """
+    from shoal.model.plain import has_text
+
     hasher = _Hasher(salt)
     kept = [name for name, dtype in frame.schema.items() if has_text(dtype)]
     frame.select(kept).write_csv(hasher)  # type: ignore[call-overload]

@@ -54,22 +54,26 @@ class Rule:
         column, colon, body = text.rpartition(":")
         column, body = column.strip(), " ".join(body.split())
         if not colon or not column:
-            raise PlanError(f"The rule {text!r} names no column. Write a rule such as {_EXAMPLES}.")
+            raise PlanError(
+                f"The rule {text!r} names no column. Write a rule such as {_EXAMPLES}.", field="rules"
+            )
         for kind, form in _FORMS.items():
             if match := form.fullmatch(body):
                 return cls._of_match(column, kind, match, text)
-        raise PlanError(f"The rule {text!r} cannot be read. Write a rule such as {_EXAMPLES}.")
+        raise PlanError(
+            f"The rule {text!r} cannot be read. Write a rule such as {_EXAMPLES}.", field="rules"
+        )
 
     @classmethod
     def _of_match(cls, column: str, kind: str, match: re.Match[str], text: str) -> Rule:
         def need(holds: bool, what: str) -> None:
             if not holds:
-                raise PlanError(f"The rule {text!r} asks for nothing: {what}.")
+                raise PlanError(f"The rule {text!r} asks for nothing: {what}.", field="rules")
 
         if kind == CLOSE:
             how, limit, tree = match[1], float(match[2]), match[3]
             if how and tree:
-                raise PlanError(f"The rule {text!r} names two distances. Give one.")
+                raise PlanError(f"The rule {text!r} names two distances. Give one.", field="rules")
             need(limit < 1, "a distance is below 1")
             return cls(column, kind, limit, distance="hierarchy" if tree else how or "equal")
         limit = float(match[1])

@@ -42,7 +42,8 @@ class Effort:
         if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*s", word):
             return cls(level=None, seconds=float(match[1]))
         raise PlanError(
-            f"There is no effort {text!r}. Choose quick, normal, thorough, steps=N or seconds such as 60s."
+            f"There is no effort {text!r}. Choose quick, normal, thorough, steps=N or seconds such as 60s.",
+            field="effort",
         )
 
     def __str__(self) -> str:

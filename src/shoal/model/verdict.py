@@ -1,19 +1,33 @@
-"""What a stranger found in a finished table."""
+"""What the independent check found in a finished table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ColumnLoss", "Finding", "Risk", "Ruling", "Sensitive", "Verdict"]
+from shoal.model.whom import Repeats, doubt_of_persons
+
+__all__ = ["GIVE", "ColumnLoss", "Finding", "Persons", "Risk", "Ruling", "Sensitive", "Verdict"]
+
+GIVE = {
+    "original": "Give the original.",
+    "receipt": "Give the receipt.",
+    "hierarchies": "Give the hierarchies.",
+    "graphs": "Give the graphs.",
+    "missing": "Give the missing marks.",
+}
+"""How a finding asks for what `verify` was not given, by its keyword."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLoss:
-    """How much of one quasi-identifier was given up: 0 nothing, 1 all of it, None unknown."""
+    """How much of one quasi-identifier was lost: 0 nothing, 1 all of it, None unknown.
+
+    `denominator` is None where published cells do not tell it.
+    """
 
     name: str
     weight: float
-    denominator: float
+    denominator: float | None
     loss: float | None
 
 
@@ -38,10 +52,13 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A rule, what the worst class measures, whether it holds, and in how many classes it fails."""
+    """A rule, what the worst class measures, whether it holds, and in how many classes it fails.
+
+    `measured` is None where it is nobody's business: a release does not tell its persons.
+    """
 
     rule: str
-    measured: float
+    measured: float | None
     holds: bool
     failing: int = 0
 
@@ -52,7 +69,8 @@ class Risk:
 
     `prosecutor_highest` and `prosecutor_mean`: an attacker who knows that the person is in the table;
     `journalist_highest`: one who does not, with the table as its own population; `marketer`: the
-    share of records an attacker expects to match right; `uniques`: records alone in their class.
+    share of records an attacker expects to match right; `uniques`: records alone in their class. Where
+    persons are counted, persons stand for records here.
     """
 
     prosecutor_highest: float
@@ -63,13 +81,24 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class Persons:
+    """Persons counted by a unit: how many there are, and the fewest and most in a class."""
+
+    total: int
+    fewest: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement of a finished table; `reasons` is empty exactly where it passed.
 
-    `loss` and `loss_percent` are None where the table's cells cannot tell (a stranger's table without
-    a plan, or published middles). Withheld records count in full in the loss. `entropy` is the
-    non-uniform entropy as a share: the bits given up of all bits the original cells held; None where the
-    original frequencies are not known.
+    `loss` and `loss_percent` are None where the table's cells cannot tell (a table without a plan,
+    or published middles). Withheld records count in full in the loss. `entropy` is the
+    non-uniform entropy as a share: the bits lost of all bits the original cells held; None where the
+    original frequencies are not known. Classes hold records; `persons` says how many persons they hold
+    where persons are counted, and `repeats` names columns that seem to tell persons apart though records
+    were counted.
     """
 
     k: int | None
@@ -88,11 +117,18 @@ class Verdict:
     risk: Risk
     reasons: tuple[str, ...] = ()
     rules: tuple[Ruling, ...] = ()
+    persons: Persons | None = None
+    repeats: tuple[Repeats, ...] = ()
 
     @property
     def has_passed(self) -> bool:
         """Whether nothing speaks against publishing."""
         return not self.reasons
+
+    @property
+    def doubt(self) -> str:
+        """That records may not be persons, in two sentences; "" where nothing speaks for it."""
+        return doubt_of_persons(self.repeats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +142,8 @@ class Finding:
     claim: str
     holds: bool | None
     detail: str
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The keywords of `verify` that would help, where the claim could not be recomputed."""
+        return tuple(word for word, ask in GIVE.items() if self.holds is None and ask in self.detail)

@@ -8,7 +8,9 @@ so one run never sweeps what another is still writing.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
@@ -20,39 +22,81 @@ try:
 except ImportError:  # pragma: no cover  (Windows has no advisory locks; nothing is swept there)
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PRIVATE", "PUBLIC", "Draft", "hash_of", "is_same", "sweep"]
+__all__ = ["PRIVATE", "PUBLIC", "Draft", "Drafts", "hash_of", "is_same", "sweep", "sync_folder"]
 
 PUBLIC, PRIVATE = 0o666, 0o600  # the first is narrowed by the user's umask
 
 
-class Draft:
-    """A temporary file beside `target`, removed on leaving the `with` unless it was placed."""
+class Drafts:
+    """The temporaries of one release, removed on leaving the `with` unless they were placed."""
 
-    def __init__(self, target: Path, *, mode: int = PUBLIC) -> None:
-        self.target = target
-        self.path = target.parent / f"{_stem(target)}{secrets.token_hex(8)}.part"
-        self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
-        if fcntl is not None:
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def __init__(self, release: Path) -> None:
+        self._release = release
+        self._held: list[Draft] = []
+        self._process = os.getpid()
 
-    def __enter__(self) -> Draft:
+    def __enter__(self) -> Drafts:
+        atexit.register(self._at_exit)  # a signal may end the run before `__exit__` has begun
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
-        os.close(self._file)
+        self._remove()
+        atexit.unregister(self._at_exit)
 
-    def write(self, text: str) -> None:
-        """Fill the file with `text` and force it to the disk."""
-        self.path.write_text(text, encoding="utf-8", newline="")
+    def new(self, target: Path, *, mode: int = PUBLIC) -> Draft:
+        """An empty draft of `target`, locked, so that no other run takes it for a dead one's."""
+        while True:
+            draft = Draft(target, self.hidden(target))
+            self._held.append(draft)  # before it exists, so that nothing can come in between
+            if draft.open(mode):
+                return draft
+
+    def hidden(self, target: Path) -> Path:
+        """A name in the target's folder that nobody asks for; a later run sweeps what is left there."""
+        return target.parent / f"{_stem(self._release)}{secrets.token_hex(8)}.part"
+
+    def _remove(self) -> None:
+        try:
+            while self._held:
+                self._held[-1].remove()
+                self._held.pop()
+        except BaseException:
+            for draft in self._held:  # a signal came: first the rest
+                draft.remove()
+            raise
+
+    def _at_exit(self) -> None:
+        if os.getpid() == self._process:  # not in a fork
+            self._remove()
+
+
+class Draft:
+    """What `target` is to hold, under a temporary name until it is placed."""
+
+    def __init__(self, target: Path, path: Path) -> None:
+        self.target = target
+        self.path = path
+        self._file = -1
+
+    def open(self, mode: int) -> bool:
+        """Create the file and lock it; False where another run swept it before it was locked."""
+        self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+        return os.fstat(self._file).st_nlink > 0
+
+    def write(self, content: str | bytes) -> None:
+        """Fill the file and force it to the disk."""
+        self.path.write_bytes(content.encode() if isinstance(content, str) else content)
         self.keep()
 
     def keep(self) -> None:
         """Force to the disk what was written to `path`."""
+        if not os.path.samestat(os.fstat(self._file), os.lstat(self.path)):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
         os.fsync(self._file)
 
     def fingerprint(self) -> str:
@@ -60,9 +104,25 @@ class Draft:
         return hash_of(self.path)
 
     def place(self) -> None:
-        """Give the file its target's name and force the folder to the disk."""
-        os.replace(self.path, self.target)
-        sync_folder(self.target.parent)
+        """Give the file its target's name; `sync_folder` forces the name to the disk."""
+        if not self.is_placed:
+            os.replace(self.path, self.target)
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the target's name leads to this very file."""
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(self._file), os.lstat(self.target))
+        return False
+
+    def remove(self) -> None:
+        """Remove the file where it still has its temporary name, and let go of it."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+        file, self._file = self._file, -1
+        if file >= 0:
+            with contextlib.suppress(OSError):
+                os.close(file)
 
 
 def hash_of(path: Path) -> str:
@@ -89,11 +149,11 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def sweep(target: Path) -> None:
-    """Remove what killed runs left behind for `target`."""
+def sweep(release: Path, folder: Path) -> None:
+    """Remove what killed runs for `release` left in `folder`; the caller is alone there."""
     if fcntl is None:  # pragma: no cover
         return
-    for path in target.parent.glob(f"{_stem(target)}*.part"):
+    for path in folder.glob(f"{_stem(release)}*.part"):
         with contextlib.suppress(OSError):  # locked by a running writer, or swept by another run
             handle = os.open(path, os.O_RDWR)
             try:
@@ -103,6 +163,6 @@ def sweep(target: Path) -> None:
                 os.close(handle)
 
 
-def _stem(target: Path) -> str:
+def _stem(release: Path) -> str:
     # a hash, so that neither long names nor wildcards in them can do harm
-    return f".shoal-{hashlib.sha256(target.name.encode()).hexdigest()[:16]}-"
+    return f".shoal-{hashlib.sha256(os.fsencode(release.name)).hexdigest()[:16]}-"

@@ -13,18 +13,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from shoal.errors import NotAnonymous, PlanError
 from shoal.model.cell import SUPPRESSED, parse_box, parse_set
-from shoal.model.graph import Graph
-from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
-from shoal.publish.atomic import Draft
-from shoal.publish.target import as_data_error, check_file
+from shoal.publish.target import Drawing, check_file, draw_alone
 
-__all__ = ["Sheet", "check_map", "draw_map", "sheet_of"]
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.model.graph import Graph
+    from shoal.model.plan import Plan
+
+__all__ = ["Sheet", "check_map", "draw_map", "map_of", "sheet_of"]
 
 FORMATS = (".html", ".png")
 # told apart by the colour-blind; neighbouring groups get different ones where eight suffice
@@ -59,41 +61,56 @@ def check_map(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLik
 
 def draw_map(table: pl.DataFrame, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]) -> Path:
     """Draw a release that has passed its check to an HTML page or a PNG picture."""
+    return draw_alone(map_of(table, plan, verdict, path))
+
+
+def map_of(table: pl.DataFrame, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]) -> Drawing:
+    """The map of a release that has passed its check, yet to be drawn."""
     if not verdict.has_passed:
         raise NotAnonymous(f"Nothing was drawn. {' '.join(verdict.reasons)}")
     target = check_map(path)
     sheet = sheet_of(table, plan)
-    with as_data_error(target, "map"), Draft(target) as draft:
+
+    def draw(to: Path) -> None:
         if target.suffix.lower() == ".html":
-            draft.write(page_of(sheet))
+            to.write_text(page_of(sheet), encoding="utf-8", newline="")
         else:
-            _picture(sheet, draft.path)
-            draft.keep()
-        draft.place()
-    return target
+            _picture(sheet, to)
+
+    return Drawing(target, "map", draw)
 
 
 def sheet_of(table: pl.DataFrame, plan: Plan) -> Sheet:
     """The sheet of the plan's first place, or of its region where that is published as sets."""
-    records = pl.col(plan.count).sum() if plan.count is not None else pl.len()
     for name in plan.quasi:
         kind = plan.kind(name)
         if kind is not None and kind.name == "place" and plan.style == "generalize":
             columns = _place_columns(name, kind.parts, plan.cells)
-            grouped = table.group_by(columns).agg(records.alias("\0records")).sort(columns, nulls_last=True)
-            return _boxes(name, grouped, plan.cells)
+            return _boxes(name, _grouped(table, columns, plan.whom.count), plan.cells)
         if (
             kind is not None
             and kind.name == "region"
             and len(plan.quasi) == 1
             and plan.style == "generalize"
         ):
-            grouped = table.group_by(name).agg(records.alias("\0records")).sort(name, nulls_last=True)
-            return _regions(name, grouped, plan.graphs[name])
+            return _regions(name, _grouped(table, [name], plan.whom.count), plan.graphs[name])
     raise PlanError(
         "A map needs a place among the quasi-identifiers, or a region as the only one, published by "
         "generalization. This plan has neither."
     )
+
+
+def _grouped(table: pl.DataFrame, names: list[str], count: str | None) -> pl.DataFrame:
+    """Cells and their records; by plain names, since Polars takes `*` and `^..$` for patterns."""
+    import polars as pl
+
+    cells = [table[name].alias(f"cell {at}") for at, name in enumerate(names)]
+    records = pl.Series("records", [1], pl.Int64).new_from_index(0, table.height)
+    if count is not None:
+        records = table[count].alias("records")
+    keys = [cell.name for cell in cells]
+    summed = pl.DataFrame([*cells, records]).group_by(keys).agg(pl.col("records").sum())
+    return summed.sort(keys, nulls_last=True)
 
 
 def _place_columns(name: str, parts: tuple[str, ...], cells: str) -> list[str]:
@@ -131,7 +148,9 @@ def _regions(name: str, grouped: pl.DataFrame, graph: Graph) -> Sheet:
     if graph.latitude is None or graph.longitude is None:
         raise PlanError(
             f"A map of the regions of {name!r} needs their coordinates. Give the graph a file of nodes "
-            "with the columns lat and lon."
+            "with the columns lat and lon.",
+            field="graphs",
+            column=name,
         )
     place = {region: at for at, region in enumerate(graph.names)}
     class_of = [-1] * len(graph.names)
@@ -271,7 +290,8 @@ def _picture(sheet: Sheet, path: Path) -> None:
     axes.autoscale_view()
     axes.set_aspect(1 / squeeze)
     axes.set(xlabel="longitude", ylabel="latitude")
-    figure.suptitle(f"{sheet.title}\n{_summary(sheet)}", fontsize=10, x=0.02, ha="left")
+    title = f"{sheet.title}\n{_summary(sheet)}"
+    figure.suptitle(title, fontsize=10, x=0.02, ha="left", parse_math=False)  # a name may hold a $
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, format="png", dpi=150)
 

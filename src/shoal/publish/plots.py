@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.model.comparison import Trial
-from shoal.publish.atomic import Draft
-from shoal.publish.target import as_data_error, check_file
+from shoal.publish.target import Drawing, check_file, draw_alone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,13 +61,10 @@ def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Pa
         handles, labels = loss.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside right upper", frameon=False)
-        with as_data_error(target, "plot"), Draft(target) as draft:
-            suffix = target.suffix.lower()
-            metadata = {"Date": None} if suffix == ".svg" else None
-            figure.savefig(draft.path, format=FORMATS[suffix], dpi=150, metadata=metadata)
-            draft.keep()
-            draft.place()
-    return target
+        suffix = target.suffix.lower()
+        metadata = {"Date": None} if suffix == ".svg" else None
+        save = partial(figure.savefig, format=FORMATS[suffix], dpi=150, metadata=metadata)
+        return draw_alone(Drawing(target, "plot", save))
 
 
 def _lines(axes: Axes, trials: Sequence[Trial], methods: Sequence[str], figure: str) -> None:

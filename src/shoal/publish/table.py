@@ -1,68 +1,45 @@
-"""A release on disk: table, certificate and receipt, in an order that survives a kill at any moment.
+"""A release on disk: all its files or none, in an order that survives a kill at any moment.
 
-Three files cannot be renamed at once, so the order and one detail make every moment in between safe:
+A release is a receipt, a certificate, perhaps lookup tables, perhaps a map, and the table. All of them are
+written whole under temporary names first. Then, by one writer at a time, they get their names:
 
-1. the table is written whole under a temporary name, and its SHA-256 is taken;
-2. the receipt, then the certificate get their names. Where they replace those of an older release, they
-   carry the older ones along (`replaces`), so both the old and the new table have their certificate;
-3. the table gets its name: the release is now the new one;
-4. the certificate and the receipt are written once more without the older ones.
+1. a map that is there is put aside, and so are lookup tables that a killed run left;
+2. the receipt, then the certificate. Where they replace those of an older release, they carry the older
+   ones along (`replaces`), so both the old and the new table have their certificate;
+3. the lookup tables. Their names hold their fingerprints: those of the older release stay beside them;
+4. the table: the release is now the new one;
+5. the map; then the older lookup tables go, and the certificate and the receipt are placed once more
+   without the older ones.
 
-A kill before 2 changes nothing that has a name; between 2 and 3 the table is absent, or the old one with
-a certificate that still vouches for it; after 3 it is the new one with its certificate. An error or Ctrl-C
-before 3 puts the certificate and the receipt back as they were.
+An error or a signal before 4 puts everything back as it was; docs/publishing.md says what a kill leaves.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, NotAnonymous, PlanError, ShoalError
 from shoal.model.certificate import Certificate
-from shoal.model.files import Files, lookup_path
-from shoal.model.plain import has_text
+from shoal.model.files import Files, lookups_beside
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
-from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, hash_of, is_same, sweep
-from shoal.publish.target import as_data_error, check_ending, check_name
+from shoal.publish.alone import alone_in
+from shoal.publish.atomic import PRIVATE, Draft, Drafts, hash_of, is_same, sweep, sync_folder
+from shoal.publish.change import Action, Step, change, place_new, put_aside, replace_file
+from shoal.publish.formats import WRITERS, check_parts
+from shoal.publish.target import Drawing, as_data_error, check_ending, check_folder, check_name
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["check_target", "write_release"]
-
-Writer = Callable[["pl.DataFrame", Path, str], None]
-
-
-def _write_csv(table: pl.DataFrame, path: Path, delimiter: str) -> None:
-    for name, dtype in table.schema.items():
-        if not has_text(dtype):
-            kind = dtype.base_type().__name__  # the full name of an Enum lists its values
-            raise DataError(f"Column {name!r} is a {kind}, which CSV cannot hold. Write Parquet or Arrow.")
-    table.write_csv(path, separator=delimiter)
-
-
-def _write_parquet(table: pl.DataFrame, path: Path, _delimiter: str) -> None:
-    table.write_parquet(path)
-
-
-def _write_arrow(table: pl.DataFrame, path: Path, _delimiter: str) -> None:
-    table.write_ipc(path)
-
-
-WRITERS: dict[str, Writer] = {
-    ".csv": _write_csv,
-    ".tsv": lambda table, path, _delimiter: _write_csv(table, path, "\t"),
-    ".parquet": _write_parquet,
-    ".arrow": _write_arrow,
-    ".feather": _write_arrow,
-    ".ipc": _write_arrow,
-}
 
 
 def check_target(
@@ -70,18 +47,18 @@ def check_target(
 ) -> Files:
     """Whether a release can be written to `path`, before any work is done for it."""
     table = check_ending(path, "output", WRITERS)
+    check_parts(table.suffix.lower())
     files = Files.beside(table)
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
-        raise PlanError("The delimiter is not one plain character. Give one such as ',' or ';'.")
+        raise PlanError(
+            "The delimiter is not one plain character. Give one such as ',' or ';'.", field="delimiter"
+        )
     sources = list(inputs)
     for target in (table, files.certificate, files.receipt):
         check_name(target, "output", inputs=sources)
+    check_folder(table, "output")
     with as_data_error(table, "output"):
         _check_siblings(files)
-        for target in (table, files.certificate, files.receipt):
-            sweep(target)
-        with Draft(table):
-            pass
     return files
 
 
@@ -95,27 +72,65 @@ def write_release(
     delimiter: str = ",",
     inputs: Iterable[str | os.PathLike[str]] = (),
     lookups: Mapping[str, pl.DataFrame] | None = None,
+    drawings: Sequence[Drawing] = (),
 ) -> Files:
-    """Publish a table that has passed; there is no way around the verdict."""
+    """Publish a table that has passed; there is no way around the verdict.
+
+    `lookups` are those that the certificate names; `drawings` appear with the release or not at all.
+    """
     if not verdict.has_passed:
         raise NotAnonymous(f"The check failed and nothing was written. {' '.join(verdict.reasons)}")
     if verdict.k is None or verdict.k != certificate.k:
         raise NotAnonymous("The table was not judged for the certificate's k, so nothing was written.")
     sources = list(inputs)
     files = check_target(path, inputs=sources, delimiter=delimiter)
-    files = replace(files, lookups=tuple(lookup_path(files.table, name) for name in lookups or {}))
+    beside = lookups_beside(files.table, certificate)
+    files = replace(
+        files,
+        lookups=tuple(beside[name] for name in lookups or {}),
+        map=next((drawing.target for drawing in drawings if drawing.what == "map"), None),
+    )
     for target in files.lookups:
         check_name(target, "lookup table", inputs=sources)
-    with as_data_error(files.table, "output"), Draft(files.table) as draft:
-        WRITERS[files.table.suffix.lower()](table, draft.path, delimiter)
-        draft.keep()
-        release = draft.fingerprint()
-        for target, lookup in zip(files.lookups, (lookups or {}).values(), strict=True):
-            _place(target, lookup.write_csv())
+    with as_data_error(files.table, "output"), Drafts(files.table) as drafts:
+        draft = _write_table(drafts, files.table, table, delimiter, certificate)
+        seconds = [_write_lookup(drafts, beside[name], lookup) for name, lookup in (lookups or {}).items()]
+        drawn = [_draw(drafts, drawing, files.table) for drawing in drawings]
         files = replace(files, formulas=_formulas(files.table, table, lookups or {}))
+        release = draft.fingerprint()
         sealed = certificate.sealed(release=release, original=receipt.original)
-        _place_all(files, draft, sealed, receipt.sealed(release=release))
+        with alone_in(*(one.target.parent for one in (draft, *drawn))):
+            _check_siblings(files)
+            spare = frozenset(path for path in _lookups_named(files) if _is_any(path, sources))
+            sealed_receipt = receipt.sealed(release=release, certificate=sealed.digest)
+            _place_all(drafts, files, draft, seconds, drawn, sealed, sealed_receipt, spare)
     return files
+
+
+def _write_table(
+    drafts: Drafts, target: Path, table: pl.DataFrame, delimiter: str, certificate: Certificate
+) -> Draft:
+    """The table's draft, forced to the disk; whoever reads it back and compares does so here."""
+    draft = drafts.new(target)
+    WRITERS[target.suffix.lower()](table, draft.path, delimiter, certificate)
+    draft.keep()
+    return draft
+
+
+def _write_lookup(drafts: Drafts, target: Path, lookup: pl.DataFrame) -> Draft:
+    draft = drafts.new(target)
+    draft.write(lookup.write_csv())
+    return draft
+
+
+def _draw(drafts: Drafts, drawing: Drawing, release: Path) -> Draft:
+    with as_data_error(drawing.target, drawing.what):
+        with alone_in(drawing.target.parent):
+            sweep(release, drawing.target.parent)
+        draft = drafts.new(drawing.target)
+        drawing.draw(draft.path)
+        draft.keep()
+    return draft
 
 
 def _formulas(path: Path, table: pl.DataFrame, lookups: Mapping[str, pl.DataFrame]) -> dict[str, int]:
@@ -128,43 +143,80 @@ def _formulas(path: Path, table: pl.DataFrame, lookups: Mapping[str, pl.DataFram
     return {name: count for name, count in counts.items() if count}
 
 
-def _place_all(files: Files, draft: Draft, certificate: Certificate, receipt: Receipt) -> None:
+def _place_all(
+    drafts: Drafts,
+    files: Files,
+    table: Draft,
+    lookups: Sequence[Draft],
+    drawn: Sequence[Draft],
+    certificate: Certificate,
+    receipt: Receipt,
+    spare: frozenset[Path],
+) -> None:
+    """Give all drafts their names; the caller is alone in their folders. `spare` is never removed."""
     old = _old_release(files)
-    before = {name: _bytes(name) for name in (files.receipt, files.certificate)}
+    needed = {draft.target for draft in lookups}
+    dead = _lookups_named(files) - old.lookups - needed
+    changed = [draft for draft in lookups if _bytes(draft.target) != draft.path.read_bytes()]
+    targets = (*sorted(dead - spare), *(draft.target for draft in (*changed, *drawn)))
+    asides = [put_aside(drafts, path) for path in targets if path.is_file()]
+    before: list[Step] = [
+        *(step for step, _ in asides),
+        *(replace_file(drafts, draft) for draft in _papers(drafts, files, certificate, receipt, old)),
+        *(place_new(draft) for draft in changed),
+    ]
+    after: list[Action] = [
+        *(draft.place for draft in drawn),
+        *(_quietly(remove) for _, remove in asides),
+        *(_quietly(path.unlink) for path in sorted(old.lookups - needed - spare)),
+    ]
+    if old.is_there:
+        plain = _papers(drafts, files, certificate, receipt, _Old())
+        after += [_quietly(draft.place) for draft in plain]
+    folders = {draft.target.parent for draft in (table, *drawn)}
+    syncs: list[Action] = [partial(sync_folder, folder) for folder in sorted(folders)]
     try:
-        _place(files.receipt, receipt.to_json(replaces=old.receipt), mode=PRIVATE)
-        _place(files.certificate, certificate.to_json(replaces=old.certificate))
-        draft.place()
-    except BaseException:
-        if draft.path.exists():  # the table has not got its name: nothing has happened
-            _put_back(before)
-        raise
-    with contextlib.suppress(OSError):  # the release is complete; what follows only tidies
-        if old.certificate is not None:
-            _place(files.certificate, certificate.to_json())
-        if old.receipt is not None:
-            _place(files.receipt, receipt.to_json(), mode=PRIVATE)
+        change(before, table, [*syncs, *after, *syncs], folders=folders)
+    except OSError as error:
+        if not table.is_placed:
+            raise
+        reason = error.strerror or type(error).__name__
+        raise DataError(
+            f"The release {str(files.table)!r} is published, but the system could not finish: {reason}. "
+            "Verify it, and write it once more."
+        ) from None
 
 
-def _place(target: Path, text: str, *, mode: int = PUBLIC) -> None:
-    with Draft(target, mode=mode) as draft:
-        draft.write(text)
-        draft.place()
+def _papers(
+    drafts: Drafts, files: Files, certificate: Certificate, receipt: Receipt, old: _Old
+) -> tuple[Draft, Draft]:
+    """Drafts of the receipt and the certificate, with those of an older release inside."""
+    kept = drafts.new(files.receipt, mode=PRIVATE)
+    kept.write(receipt.to_json(replaces=old.receipt))
+    shown = drafts.new(files.certificate)
+    shown.write(certificate.to_json(replaces=old.certificate))
+    return kept, shown
 
 
-def _put_back(before: dict[Path, bytes | None]) -> None:
-    for path, content in before.items():
-        if content is None:
-            path.unlink(missing_ok=True)
-        elif _bytes(path) != content:
-            mode = PRIVATE if path.name.endswith(".receipt.json") else PUBLIC
-            _place(path, content.decode(), mode=mode)
+def _quietly(action: Callable[[], None]) -> Action:
+    """The release is complete without it; what it leaves is swept by the next run."""
+
+    def act() -> None:
+        with contextlib.suppress(OSError):
+            action()
+
+    return act
 
 
 @dataclass(frozen=True, slots=True)
 class _Old:
     certificate: Certificate | None = None
     receipt: Receipt | None = None
+    lookups: frozenset[Path] = frozenset()
+
+    @property
+    def is_there(self) -> bool:
+        return self.certificate is not None or self.receipt is not None
 
 
 def _old_release(files: Files) -> _Old:
@@ -177,10 +229,29 @@ def _old_release(files: Files) -> _Old:
         certificate = Certificate.of_json(files.certificate.read_text("utf-8"), release=release)
     with contextlib.suppress(OSError, UnicodeDecodeError, ShoalError):
         receipt = Receipt.of_json(files.receipt.read_text("utf-8"), release=release)
-    return _Old(
-        certificate if certificate is not None and certificate.release == release else None,
-        receipt if receipt is not None and receipt.release == release else None,
-    )
+    if certificate is not None and certificate.release != release:
+        certificate = None
+    if receipt is not None and receipt.release != release:
+        receipt = None
+    lookups = () if certificate is None else lookups_beside(files.table, certificate).values()
+    return _Old(certificate, receipt, frozenset(lookups))
+
+
+def _lookups_named(files: Files) -> frozenset[Path]:
+    """The lookup tables of every certificate that lies beside the table, also of a run that was killed."""
+    found: list[Path] = []
+    with contextlib.suppress(OSError, ValueError, AttributeError, ShoalError):
+        text = files.certificate.read_text("utf-8")
+        found += lookups_beside(files.table, Certificate.of_json(text)).values()
+        older = json.loads(text).get("replaces")
+        if older is not None:
+            certificate = Certificate.of_json(text, release=older.get("release"))
+            found += lookups_beside(files.table, certificate).values()
+    return frozenset(found)
+
+
+def _is_any(path: Path, others: Iterable[str | os.PathLike[str]]) -> bool:
+    return any(is_same(path, Path(other)) for other in others)
 
 
 def _check_siblings(files: Files) -> None:
@@ -188,9 +259,11 @@ def _check_siblings(files: Files) -> None:
     content = _bytes(files.certificate)
     if content is None:
         return
-    for suffix in WRITERS:
-        sibling = files.table.with_suffix(suffix)
-        if suffix == files.table.suffix or not sibling.is_file() or is_same(sibling, files.table):
+    stem = files.table.stem
+    for sibling in files.table.parent.iterdir():
+        if sibling.stem != stem or sibling.suffix.lower() not in WRITERS or sibling == files.table:
+            continue
+        if not sibling.is_file() or is_same(sibling, files.table):
             continue
         release = hash_of(sibling)
         found = None

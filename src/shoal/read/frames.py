@@ -1,4 +1,4 @@
-"""Any frame as Polars, and back.
+"""Any frame as Polars; `hand_back` is the way back.
 
 Converters quote the cells they stumble over, so nothing of theirs leaves this file.
 """
@@ -12,18 +12,23 @@ import narwhals as nw
 import polars as pl
 
 from shoal.errors import DataError
+from shoal.model.names import check_literal
+from shoal.model.plain import check_moments
 
-__all__ = ["from_polars", "to_polars"]
+__all__ = ["declared_orders", "first_rows", "is_pandas", "to_polars"]
 
 
 def to_polars(frame: Any) -> tuple[Any, pl.DataFrame]:
-    """Any eager or lazy frame as Polars, with what is needed to go back."""
+    """Any eager or lazy frame as Polars, and the frame itself, collected, as it came."""
     try:
         narrow = nw.from_native(frame)
     except nw.exceptions.DuplicateError:
         names = getattr(frame, "column_names", None) or frame.columns  # Arrow's word, and pandas'
         doubled = sorted(str(name) for name, times in Counter(names).items() if times > 1)
-        raise DataError(f"The table has doubled columns: {', '.join(doubled)}. Rename them.") from None
+        listed = ", ".join(doubled)
+        raise DataError(
+            f"The table has doubled columns: {listed}. Rename them.", column=doubled[0] if doubled else None
+        ) from None
     except TypeError:
         raise DataError(
             "The table is not a frame Shoal knows. Give a pandas, Polars or Arrow frame."
@@ -32,12 +37,52 @@ def to_polars(frame: Any) -> tuple[Any, pl.DataFrame]:
         narrow = _collected(narrow)
     table = _converted(narrow)
     if table is None:
-        strange = [repr(name) for name in narrow.columns if _converted(narrow.select(name)) is None]
+        strange = [name for name in narrow.columns if _converted(narrow.select(name)) is None]
         raise DataError(
-            f"Values of mixed or unknown types stand in column {', '.join(strange)}. Give each column one "
-            "plain type first, such as text, numbers or dates."
+            f"Values of mixed or unknown types stand in column {', '.join(map(repr, strange))}. Give each "
+            "column one plain type first, such as text, numbers or dates.",
+            column=strange[0] if strange else None,
         )
-    return narrow, table
+    check_literal(table.columns)
+    check_moments(table)
+    native = narrow.to_native()
+    orders = {name: order for name, order in declared_orders(native).items() if name in table.columns}
+    enums = [
+        table[name].cast(pl.Enum(order))
+        for name, order in orders.items()
+        if table[name].dtype == pl.Categorical
+    ]
+    return native, table.with_columns(enums)
+
+
+def first_rows(frame: Any, rows: int) -> Any:
+    """The first rows of any frame, as Polars."""
+    return to_polars(frame)[1].head(rows)
+
+
+def is_pandas(frame: Any) -> bool:
+    """Whether a frame is one of pandas, which need not be there."""
+    return type(frame).__module__.partition(".")[0] == "pandas"
+
+
+def declared_orders(frame: Any) -> dict[str, list[Any]]:
+    """The categories of pandas and Arrow columns whose order means something, in that order."""
+    if type(frame).__module__.partition(".")[0] == "pyarrow":
+        import pyarrow as pa
+
+        ordered = [f.name for f in frame.schema if pa.types.is_dictionary(f.type) and f.type.ordered]
+        unified = frame.select(ordered).unify_dictionaries()
+        return {
+            name: unified[name].chunk(0).dictionary.to_pylist()
+            for name in ordered
+            if unified[name].num_chunks
+        }
+    if is_pandas(frame):
+        types = zip(map(str, frame.columns), frame.dtypes, strict=True)
+        return {
+            name: dtype.categories.tolist() for name, dtype in types if getattr(dtype, "ordered", False)
+        }
+    return {}
 
 
 def _collected(lazy: Any) -> Any:
@@ -58,14 +103,4 @@ def _converted(narrow: Any) -> pl.DataFrame | None:
         raise
     except (Exception, pl.exceptions.PanicException):
         return None
-    return table
-
-
-def from_polars(table: pl.DataFrame, like: Any) -> Any:
-    """A Polars frame as the kind of frame that came in."""
-    narrow = nw.from_native(table, eager_only=True)
-    if like.implementation.is_pandas():
-        return narrow.to_pandas()
-    if like.implementation.is_pyarrow():
-        return narrow.to_arrow()
     return table

@@ -32,7 +32,7 @@ def read_graph(edges: Any, nodes: Any = None) -> Graph:
     if isinstance(edges, dict):
         strange = sorted(set(edges) - {"edges", "nodes"})
         if strange or "edges" not in edges:
-            raise PlanError("A graph is given by its edges and, where wanted, its nodes.")
+            raise PlanError("A graph is given by its edges and, where wanted, its nodes.", field="graphs")
         return read_graph(edges["edges"], edges.get("nodes", nodes))
     pairs = _pairs(edges)
     if nodes is None:
@@ -45,22 +45,27 @@ def _pairs(edges: Any) -> list[tuple[str, str]]:
     frame = _frame(edges)
     if frame is not None:
         if len(frame.columns) < PAIR:
-            raise PlanError("The edges of a graph need two columns, a region in each.")
+            raise PlanError("The edges of a graph need two columns, a region in each.", field="graphs")
         columns = [_texts(frame[name]) for name in frame.columns[:PAIR]]
         if any(cell is None for column in columns for cell in column):
-            raise PlanError("The edges of the graph have empty cells. Name two regions in each line.")
+            raise PlanError(
+                "The edges of the graph have empty cells. Name two regions in each line.", field="graphs"
+            )
         return list(zip(*columns, strict=True))
     if isinstance(edges, Iterable) and not isinstance(edges, str | bytes):
         listed = [tuple(pair) if isinstance(pair, tuple | list) else () for pair in edges]
         if all(len(pair) == PAIR for pair in listed):
             return [(str(a), str(b)) for a, b in listed]
-    raise PlanError("The edges of a graph are a file, a frame or a list of pairs of names.")
+    raise PlanError("The edges of a graph are a file, a frame or a list of pairs of names.", field="graphs")
 
 
 def _regions(nodes: Any) -> tuple[list[str], list[tuple[float, float]] | None]:
     frame = _frame(nodes)
     if frame is None or not frame.columns:
-        raise PlanError("The nodes of a graph are a file or a frame with the regions in its first column.")
+        raise PlanError(
+            "The nodes of a graph are a file or a frame with the regions in its first column.",
+            field="graphs",
+        )
     lowered = {name.strip().lower(): name for name in frame.columns}
     names = _texts(frame[frame.columns[0]])
     latitude = next((lowered[word] for word in LATITUDE if word in lowered), None)
@@ -77,7 +82,7 @@ def _frame(given: Any) -> Any:
         try:
             return nw.from_native(read_table(Path(given)).frame, eager_only=True)
         except DataError as error:
-            raise PlanError(f"The graph cannot be read. {error}") from None
+            raise PlanError(f"The graph cannot be read. {error}", field="graphs") from None
     try:
         frame = nw.from_native(given)
     except TypeError:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from shoal.model.guess import guess_kind
 from shoal.model.plain import has_text
+from shoal.model.whom import Repeats, Whom
 from shoal.read.frames import to_polars
-from shoal.read.words import IDENTIFIER, QUASI, SENSITIVE, WEAK_IDENTIFIER
+from shoal.read.words import IDENTIFIER, PERSON, QUASI, SENSITIVE, WEAK_IDENTIFIER
 
-__all__ = ["guess_plan"]
+__all__ = ["guess_plan", "person_keys", "repeats_in"]
 
 UNIQUE_SHARE = 0.9
 UNIQUE_ROWS = 20
+MOST_ROWS = 20
+"""Rows that a person may have on average, where a column's name says no more than that it is an id."""
 MARKS = (
     "?",
     "-",
@@ -57,6 +60,46 @@ class _Guess:
     missing: int
     marks: int
     width: int
+    repeats: Repeats | None
+    commonest: float
+
+
+def person_keys(table: pl.DataFrame, *, without: Collection[str] = ()) -> tuple[Repeats, ...]:
+    """Columns that look as if they told persons apart and whose values repeat, the likeliest first.
+
+    `without` names columns that are known to be something else.
+    """
+    plain = [name for name in table.columns if name not in without and has_text(table[name].dtype)]
+    named = [name for name in plain if _speaks(_words(name), PERSON | IDENTIFIER | WEAK_IDENTIFIER)]
+    return _keys([_guess(table[name]) for name in named])
+
+
+def repeats_in(
+    table: pl.DataFrame, others: Collection[str], *, unit: str | None, count: str | None
+) -> tuple[Repeats, ...]:
+    """Columns of any table that seem to tell persons apart and repeat, where nobody said whom to count.
+
+    `others` are columns that were named as something else.
+    """
+    whom = Whom.read(unit=unit, count=count)
+    if whom.means_rows or whom.counted == "persons":
+        return ()
+    return person_keys(table, without={*others, *whom.columns})
+
+
+def _keys(guesses: Sequence[_Guess]) -> tuple[Repeats, ...]:
+    """Identifiers that repeat: a person's number before names, which strangers share, then the finest."""
+    found = [g for g in guesses if g.role == "identifier" and g.repeats is not None]
+    found = [g for g in found if _is_key(g)]
+    found.sort(key=lambda g: (not _speaks(_words(g.name), PERSON), -g.distinct))
+    return tuple(g.repeats for g in found if g.repeats is not None)
+
+
+def _is_key(guess: _Guess) -> bool:
+    """Whether it may tell persons apart: an `id` of a few values is one of shops, wards or days."""
+    if _speaks(_words(guess.name), PERSON | IDENTIFIER):
+        return True
+    return guess.repeats is not None and guess.repeats.rows <= MOST_ROWS * guess.repeats.values
 
 
 def guess_plan(frame: Any, *, path: str | Path = "table.csv") -> str:
@@ -95,7 +138,14 @@ def _guess(series: pl.Series) -> _Guess:
         )
         least, most = lengths.min(), lengths.max()
         width = most if is_code and least == most and isinstance(most, int) and most >= 3 else 0
-    return _Guess(series.name, role, kind, why, distinct, series.null_count(), marks, width)
+    sizes = pl.Series([], dtype=pl.UInt32) if unfit else values.value_counts(name="\0rows")["\0rows"]
+    often = sizes.filter(sizes > 1)
+    repeats = None
+    if len(often):
+        repeats = Repeats(series.name, len(often), int(often.sum()), int(often.max() or 0))  # type: ignore[arg-type]
+    commonest = int(sizes.max() or 0) / max(len(values), 1)  # type: ignore[arg-type]
+    nulls = series.null_count()
+    return _Guess(series.name, role, kind, why, distinct, nulls, marks, width, repeats, commonest)
 
 
 def _kind(values: pl.Series) -> str:
@@ -115,7 +165,7 @@ def _kind(values: pl.Series) -> str:
 def _role(name: str, values: pl.Series, kind: str) -> tuple[str, str]:
     words = _words(name)
     for role, known, why in (
-        ("identifier", IDENTIFIER, "its name says who somebody is"),
+        ("identifier", PERSON | IDENTIFIER, "its name says who somebody is"),
         ("sensitive", SENSITIVE, "its name speaks of what nobody should learn"),
         ("quasi", QUASI, "its name speaks of what others may know"),
         ("identifier", WEAK_IDENTIFIER, "its name says who somebody is"),
@@ -171,12 +221,16 @@ def _print(guesses: list[_Guess], *, rows: int, file: str) -> str:
         "# Identifiers say who somebody is. They are dropped.",
         *_listed("identifier", by_role["identifier"]),
         "",
+        *_unit(by_role["identifier"]),
+        "",
         "# Quasi-identifiers: what somebody may know of a person from elsewhere. These are made alike.",
         "# Check these: one that is missing here is not protected.",
         *_listed("quasi", quasi),
         "",
         "# Sensitive: what nobody should learn about a person. Published as it is.",
         *_listed("sensitive", by_role["sensitive"]),
+        "",
+        *_rules(by_role["sensitive"]),
         "",
         "# Published as it is, though neither of the above. Only what nobody can know or recognise.",
         "keep: []",
@@ -217,6 +271,37 @@ def _listed(role: str, guesses: list[_Guess]) -> list[str]:
     return [f"{role}:", *(f"  - {_quoted(g.name)}  # {_why(g)}" for g in guesses)]
 
 
+def _unit(identifiers: list[_Guess]) -> list[str]:
+    """Whom k counts: where an identifier repeats, that of persons, else rows without a word."""
+    lines = [
+        "# Whom k counts: the persons of this column. Say `rows` only where every row is another person."
+    ]
+    keys = _keys(identifiers)
+    numbers = [g.name for g in identifiers if _speaks(_words(g.name), PERSON)]
+    if not keys:
+        return [*lines, "# unit: rows"]
+    first = keys[0]
+    if first.column not in numbers and numbers:  # names repeat, but each number stands once
+        return [*lines, f"unit: {_quoted(numbers[0])}  # another identifier repeats, this one does not"]
+    why = f"{first.values} of its values stand in {first.rows} rows, one in up to {first.most}"
+    return [*lines, f"unit: {_quoted(first.column)}  # {why}"]
+
+
+def _rules(sensitive: list[_Guess]) -> list[str]:
+    """A first rule for each sensitive column that is mixed enough to obey it."""
+    mixed = [g for g in sensitive if g.distinct > 1 and g.commonest <= 1 / 2]
+    others = [g for g in sensitive if g not in mixed]
+    lines = [
+        "# No class may share one value of a sensitive column: in each at least so many different ones."
+    ]
+    lines += ["rules:"] if mixed else ["rules: []"]
+    lines += [f"  - {_quoted(g.name + ': 2-diverse')}" for g in mixed]
+    return lines + [
+        f"#  - {_quoted(g.name + ': 2-diverse')}  # may cost much: most cells hold one value"
+        for g in others
+    ]
+
+
 def _why(guess: _Guess) -> str:
     counts = f"{guess.distinct} distinct, {guess.missing} missing"
     return f"{guess.why}; {counts}" if guess.role else f"no role: {guess.why}; {counts}"
@@ -230,6 +315,8 @@ def _prefixes(width: int) -> str:
 
 def _quoted(text: str) -> str:
     """A text as YAML, on one line and quoted where it must be."""
+    import yaml
+
     if re.fullmatch(r"[A-Za-z][\w.-]*", text, re.ASCII) and yaml.safe_load(text) == text:
         return text
     printed: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=2**30)

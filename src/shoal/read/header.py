@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.errors import DataError
 from shoal.model.guess import NUMBER
+from shoal.model.names import check_literal
 
 __all__ = ["check_header", "check_names", "read_names", "without_nameless"]
 
@@ -29,6 +30,7 @@ NAMELESS = "\0"
 def read_names(header: list[str], path: Path) -> list[str]:
     """The names of a header without outer blanks, a mark where there is none, refused if doubled."""
     names = [name.strip() for name in header]
+    check_literal(names, what=path)
     places = defaultdict(list)
     for at, name in enumerate(names, 1):
         places[name or f"{NAMELESS}{at}"].append(at)

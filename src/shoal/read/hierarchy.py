@@ -32,21 +32,35 @@ def read_hierarchy(path: str | Path, *, column: str = "") -> Hierarchy:
     path = Path(path)
     where = f"The hierarchy of column {column!r}" if column else "The hierarchy"
     if not path.is_file():
-        raise PlanError(f"{where}: there is no file {path}. Check the name and the folder.")
+        raise PlanError(
+            f"{where}: there is no file {path}. Check the name and the folder.",
+            field="hierarchies",
+            column=column or None,
+        )
     suffix = path.suffix.lower()
     if suffix in TREES:
         return tree_of_node(compose(path), column=column)
     if suffix not in TABLES:
-        raise PlanError(f"{where}: {path} is of no kind that can be read. {choices((*TABLES, *TREES))}")
+        raise PlanError(
+            f"{where}: {path} is of no kind that can be read. {choices((*TABLES, *TREES))}",
+            field="hierarchies",
+            column=column or None,
+        )
     try:
         raw, delimiter = take_separator(decode(path, None)[0])
         lines = list(_lines(raw.decode(), delimiter))
     except UnicodeError:
-        raise PlanError(f"{where}: {path} is not written in UTF-8. Write it again in UTF-8.") from None
+        raise PlanError(
+            f"{where}: {path} is not written in UTF-8. Write it again in UTF-8.",
+            field="hierarchies",
+            column=column or None,
+        ) from None
     except csv.Error:
-        raise PlanError(f"{where}: {path} has quotes that are not closed.") from None
+        raise PlanError(
+            f"{where}: {path} has quotes that are not closed.", field="hierarchies", column=column or None
+        ) from None
     except ShoalError as error:
-        raise PlanError(f"{where}: {error}") from None
+        raise PlanError(f"{where}: {error}", field="hierarchies", column=column or None) from None
     return Hierarchy.of_paths(lines, column=column)
 
 
@@ -57,7 +71,9 @@ def read_hierarchies(folder: str | Path, *, only: Collection[str] | None = None)
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise PlanError(f"There is no folder {folder}. Name the folder that holds the hierarchies.")
+        raise PlanError(
+            f"There is no folder {folder}. Name the folder that holds the hierarchies.", field="hierarchies"
+        )
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() not in {*TABLES, *TREES} or path.name.startswith(".") or not path.is_file():
@@ -67,7 +83,9 @@ def read_hierarchies(folder: str | Path, *, only: Collection[str] | None = None)
             continue
         if column in found:
             raise PlanError(
-                f"Column {column!r} has two hierarchies: {found[column].name} and {path.name}. Keep one."
+                f"Column {column!r} has two hierarchies: {found[column].name} and {path.name}. Keep one.",
+                field="hierarchies",
+                column=column,
             )
         found[column] = path
     return {column: read_hierarchy(path, column=column) for column, path in found.items()}
@@ -88,20 +106,22 @@ def parse_builder(text: str) -> Builder:
     match = CALL.fullmatch(text if "(" in text else f"{text}()")
     name = match[1] if match is not None else text
     if match is None or name not in BUILDERS:
-        raise PlanError(f"There is no hierarchy builder {name!r}. {choices(BUILDERS)}")
+        raise PlanError(f"There is no hierarchy builder {name!r}. {choices(BUILDERS)}", field="hierarchies")
     words = [word.strip().strip("'\"") for word in match[2].split(",") if word.strip()]
     if name == "calendar":
         return calendar(*words)
     if name == "flat":
         if words:
-            raise PlanError("flat takes nothing in its brackets: flat().")
+            raise PlanError("flat takes nothing in its brackets: flat().", field="hierarchies")
         return flat()
     try:
         if name == "prefixes":
             return prefixes(*(int(word) for word in words))
         return bins(*(float(word) if not word.lstrip("+-").isdigit() else int(word) for word in words))
     except ValueError:
-        raise PlanError(f"{name} takes numbers in its brackets, such as {BUILDERS[name]}.") from None
+        raise PlanError(
+            f"{name} takes numbers in its brackets, such as {BUILDERS[name]}.", field="hierarchies"
+        ) from None
 
 
 BUILDERS = {
@@ -134,7 +154,9 @@ def _paths(node: yaml.Node, above: tuple[str, ...], column: str) -> Iterator[tup
         for key, below in node.value:
             name = scalar(key)
             if name is None:
-                raise PlanError(f"{where} has a node without a name.")
+                raise PlanError(
+                    f"{where} has a node without a name.", field="hierarchies", column=column or None
+                )
             if name == ROOT and not above:
                 yield from _paths(below, (), column)
             elif scalar(below) == "":
@@ -147,5 +169,9 @@ def _paths(node: yaml.Node, above: tuple[str, ...], column: str) -> Iterator[tup
     else:
         value = scalar(node)
         if not value:
-            raise PlanError(f"{where} has an empty name in a list. Write a value, or take it out.")
+            raise PlanError(
+                f"{where} has an empty name in a list. Write a value, or take it out.",
+                field="hierarchies",
+                column=column or None,
+            )
         yield (value, *above)

@@ -11,11 +11,14 @@ from shoal.errors import PlanError
 __all__ = ["compose", "plain", "scalar"]
 
 MOST_DEPTH = 100
+MOST_BYTES = 64 * 2**20
 
 
 def compose(path: Path) -> yaml.Node:
     """The one document of a YAML file, with doubled keys and references refused."""
     try:
+        if path.stat().st_size > MOST_BYTES:
+            raise PlanError(f"{path} is larger than {MOST_BYTES // 2**20} MB. Is it a plan or a hierarchy?")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise PlanError(f"{path} cannot be opened: {error.strerror or 'unknown reason'}.") from None

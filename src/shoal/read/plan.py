@@ -40,16 +40,18 @@ def read_plan(path: str | Path) -> dict[str, object]:
     """
     path = Path(path)
     if not path.is_file():
-        raise PlanError(f"There is no plan file {path}. Check the name and the folder.")
+        raise PlanError(f"There is no plan file {path}. Check the name and the folder.", field="plan")
     node = compose(path)
     if not isinstance(node, yaml.MappingNode):
-        raise PlanError(f"{path} is not a plan: it holds no keys such as k and quasi.")
+        raise PlanError(f"{path} is not a plan: it holds no keys such as k and quasi.", field="plan")
     names = [item.name for item in fields(Plan)]
     words: dict[str, object] = {}
     for key, value in node.value:
         name = scalar(key) or ""
         if name not in names:
-            raise PlanError(f"{path} has the key {name!r}, which no plan has. {choices(names)}")
+            raise PlanError(
+                f"{path} has the key {name!r}, which no plan has. {choices(names)}", field="plan"
+            )
         if scalar(value) != "" or name == "missing":  # a key left empty keeps its default
             words[name] = READERS.get(name, _text)(name, value)
     if "hierarchies" in words:
@@ -151,7 +153,9 @@ def _hierarchies(given: object, folder: Path, wanted: tuple[str, ...] | None) ->
             trees[column] = tree_of_node(node, column=column)
         elif not text:
             raise PlanError(
-                f"The hierarchy of column {column!r} is empty. Give a file, a builder or a tree."
+                f"The hierarchy of column {column!r} is empty. Give a file, a builder or a tree.",
+                field="hierarchies",
+                column=column,
             )
         elif is_builder(text):
             trees[column] = parse_builder(text)
@@ -170,14 +174,19 @@ def _graphs(given: object, folder: Path) -> dict[str, Graph]:
             isinstance(file, str) and file for file in named.values()
         ):
             raise PlanError(
-                f"The graph of column {column!r} must be a file of edges, or name files of edges and nodes."
+                f"The graph of column {column!r} must be a file of edges, or name files of edges and "
+                "nodes.",
+                field="graphs",
+                column=column,
             )
         graphs[column] = read_graph({word: folder / str(file) for word, file in named.items()})
     return graphs
 
 
 def _wrong(name: str, node: yaml.Node, wanted: str) -> PlanError:
-    return PlanError(f"The plan's key {name!r}, in line {node.start_mark.line + 1}, must be {wanted}.")
+    return PlanError(
+        f"The plan's key {name!r}, in line {node.start_mark.line + 1}, must be {wanted}.", field=name
+    )
 
 
 READERS: dict[str, Callable[[str, yaml.Node], object]] = {

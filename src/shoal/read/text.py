@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import polars as pl
 from shoal.errors import DataError, PlanError
 from shoal.read.empty import tell_empty
 from shoal.read.header import read_names, without_nameless
+from shoal.read.unpack import read_packed
 
 __all__ = ["TextTable", "decode", "guess_delimiter", "read_csv", "take_separator"]
 
@@ -69,7 +68,7 @@ def read_csv(
 ) -> TextTable:
     """Read a text table with a header; what is not given is guessed and said."""
     if decimal not in {None, ".", ","}:
-        raise PlanError(f"There is no decimal sign {decimal!r}. Choose one of: '.', ','.")
+        raise PlanError(f"There is no decimal sign {decimal!r}. Choose one of: '.', ','.", field="decimal")
     said = []
     whole, found = decode(path, encoding)
     raw, named = take_separator(whole)
@@ -85,13 +84,18 @@ def read_csv(
     else:
         delimiter = WORDS.get(delimiter.strip().lower(), delimiter)
         if len(delimiter.encode()) != 1 or delimiter in '"\n\r\0':
-            raise PlanError(f"The delimiter {delimiter!r} is not one plain character, such as ';' or tab.")
+            raise PlanError(
+                f"The delimiter {delimiter!r} is not one plain character, such as ';' or tab.",
+                field="delimiter",
+            )
     lines = _Lines(raw, delimiter, path, above)
     header = _header(lines)
     names = read_names(header, path)
     if any(name != name.strip() for name in header):
         said.append("blanks around column names removed")
     frame, left = without_nameless(_parse(lines, names), path)
+    if b'""' in raw:  # a quoted nothing is nothing: text files know no empty text beside missing
+        frame = frame.with_columns(pl.when(pl.all() != "").then(pl.all()))
     said += [*left, *tell_empty(frame)]
     if decimal == "." or b"," not in raw or (decimal is None and delimiter == ","):
         return TextTable(frame, tuple(said), delimiter, found, decimal or ".")
@@ -103,13 +107,9 @@ def read_csv(
 def decode(path: Path, encoding: str | None) -> tuple[bytes, str]:
     """The file as UTF-8 with plain line ends, unpacked; and the encoding it was in."""
     try:
-        raw = path.read_bytes()
-        if raw.startswith(b"\x1f\x8b"):
-            raw = gzip.decompress(raw)
+        raw = read_packed(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or 'it is damaged'}.") from None
-    except (EOFError, zlib.error):
-        raise DataError(f"{path} is damaged or cut short: it cannot be unpacked.") from None
     found = encoding or next((name for bom, name in BOMS if raw.startswith(bom)), "utf-8")
     try:
         known = codecs.lookup(found).name
@@ -119,16 +119,20 @@ def decode(path: Path, encoding: str | None) -> tuple[bytes, str]:
             raw = raw.decode(found).removeprefix("\ufeff").encode()
     except LookupError:
         raise PlanError(
-            f"There is no encoding {found!r}. Give utf-8, utf-16, cp1252, latin-1 or another of Python's."
+            f"There is no encoding {found!r}. Give utf-8, utf-16, cp1252, latin-1 or another of Python's.",
+            field="encoding",
         ) from None
     except UnicodeError:
-        raise DataError(f"{path} is not written in the encoding {found}. Name the right one.") from None
+        raise DataError(
+            f"{path} is not written in the encoding {found}. Name the right one.", field="encoding"
+        ) from None
     if not raw or raw.isspace():
         raise DataError(f"{path} is empty. Give a file with a header and rows.")
     if b"\0" in raw:
         raise DataError(
             f"{path} holds zero bytes, so it is not plain text. If it is UTF-16, name the encoding "
-            "utf-16-le or utf-16-be."
+            "utf-16-le or utf-16-be.",
+            field="encoding",
         )
     if b"\r" in raw and b"\n" not in raw:
         raw = raw.replace(b"\r", b"\n")
@@ -289,7 +293,8 @@ def _what_is_wrong(lines: _Lines, width: int) -> DataError:
     return DataError(
         f"{lines.path} is ragged: its header names {_many(width, 'column')}, but {found}, the first on "
         f"line {lines.above + min(short + long)}. Mend this, or name the right delimiter "
-        f"with --delimiter (it was read with {_shown(lines.delimiter)}).{quotes * (line > 0)}"
+        f"(it was read with {_shown(lines.delimiter)}).{quotes * (line > 0)}",
+        field="delimiter",
     )
 
 
@@ -307,8 +312,9 @@ def _bad_quotes(lines: _Lines, line: int) -> DataError:
 
 def _not_utf8(path: Path) -> DataError:
     return DataError(
-        f"{path} is not written in UTF-8. Name its encoding, as in --encoding cp1252 (Windows in Western "
-        "Europe) or latin-1."
+        f"{path} is not written in UTF-8. Name its encoding, such as cp1252 (Windows in Western "
+        "Europe) or latin-1.",
+        field="encoding",
     )
 
 

@@ -5,7 +5,7 @@ Words of six letters and more, and those not in Latin letters, also count inside
 
 from __future__ import annotations
 
-__all__ = ["IDENTIFIER", "QUASI", "SENSITIVE", "WEAK_IDENTIFIER"]
+__all__ = ["IDENTIFIER", "PERSON", "QUASI", "SENSITIVE", "WEAK_IDENTIFIER"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -19,9 +19,20 @@ IDENTIFIER = _words(
     username vorname nachname familienname prenom nomdefamille apellido apellidos nombre cognome
     sobrenome achternaam voornaam imie nazwisko address adresse direccion indirizzo endereco
     adres street strasse calle nin nhs nir bsn pesel dni nif cpf iban account konto
-    insurancenumber versichertennummer medicalrecord mrn patientid personid customerid licence
-    license licenseplate ipaddress ip url passwort password signature photo fingerprint 姓名 身份证
+    insurancenumber medicalrecord licence license licenseplate
+    ipaddress ip url passwort password signature photo fingerprint 姓名 身份证
     电话 имя фамилия телефон
+    """
+)
+
+PERSON = _words(
+    """
+    patientid patientnr patientnbr patientno patientnum patientnumber patientkey patientcode
+    patientennr patientennummer patientenid patnr pid personid personnr personno personnumber
+    personkey personnummer personalnummer personalnr personennr personennummer subjectid subjectno
+    participantid respondentid memberid clientid customerid customernumber userid employeeid
+    studentid pupilid insuredid versichertennummer versichertennr versichertenid kundennummer
+    kundennr kundenid mitgliedsnummer probandid numeropatient idpatient idpaciente idpersona mrn
     """
 )
 

@@ -1,4 +1,8 @@
-"""The style `centres`: one line per group, with its centre, size, radius, and values with counts."""
+"""The style `centres`: one line per group, with its centre, size, radius, and values with counts.
+
+The centre is nobody's row but a middle made for the group, unless the plan's option says `centre=row`: then
+it is the row that the method grouped around, with the quasi-identifiers of a real person.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.kernels.space import radii
+from shoal.kernels.distance.rows import radii
 from shoal.model.cell import print_counts
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Groups
 from shoal.model.plan import RADIUS, SIZE, Plan
 from shoal.recode.generalize import generalize
-from shoal.recode.pieces import Pieces, lay_out
+from shoal.recode.middles import middles
+from shoal.recode.pieces import RowPieces, lay_out
 
 __all__ = ["centres", "radii_of"]
 
@@ -31,24 +36,28 @@ def centres(
     """
     assert grouping.centre is not None, "the method has centres"
     pieces, groups = lay_out(frame, coded, grouping, plan)
-    many = grouping.groups
-    alone = Grouping(
-        distinct=grouping.centre,
-        group=np.arange(many, dtype=np.int32),
-        count=np.ones(many, dtype=np.int64),
-    )
-    faces = generalize(coded, alone, replace(plan, cells="text"))
+    if plan.centre == "row":
+        alone = Grouping(
+            distinct=grouping.centre,
+            group=np.arange(grouping.groups, dtype=np.int32),
+            count=np.ones(grouping.groups, dtype=np.int64),
+        )
+        published, radius = generalize(coded, alone, replace(plan, cells="text")), radii_of(coded, grouping)
+    else:
+        published, radius = middles(coded, grouping, plan)
     parts = [
-        faces.with_columns(
-            pl.Series(SIZE, grouping.sizes), pl.Series(RADIUS, _rounded_up(radii_of(coded, grouping)))
-        ),
+        published.with_columns(pl.Series(SIZE, grouping.sizes), pl.Series(RADIUS, _rounded_up(radius))),
         *(
-            pl.DataFrame({name: _counted(frame[name], pieces, many)})
+            pl.DataFrame({name: _counted(frame[name], pieces, grouping.groups)})
             for name in (*plan.sensitive, *plan.keep)
         ),
     ]
     table = pl.concat(parts, how="horizontal")
-    return table.sort(table.columns, nulls_last=True, maintain_order=False), groups
+    lines = table.with_row_index("\0group").sort(table.columns, nulls_last=True, maintain_order=False)
+    line = np.argsort(lines["\0group"].to_numpy())
+    kept = pieces.group >= 0
+    groups = replace(groups, line=line[pieces.group[kept]], source=pieces.row[kept])
+    return lines.drop("\0group"), groups
 
 
 def radii_of(coded: Coded, grouping: Grouping) -> NDArray[np.float64]:
@@ -64,19 +73,21 @@ def _rounded_up(radius: NDArray[np.float64]) -> NDArray[np.float64]:
     return rounded + 0.0  # 0 and not -0
 
 
-def _counted(series: pl.Series, pieces: Pieces, groups: int) -> list[str]:
+def _counted(series: pl.Series, pieces: RowPieces, groups: int) -> list[str]:
     """Per group the values with how often they occur, the commonest first, then in their own order."""
+    if series.dtype.is_float():  # 0 and -0 are one value, and not-a-number is missing
+        series = series.fill_nan(None).set(series == 0, 0.0)
     kept = pieces.group >= 0
     counts = (
         pl.DataFrame(
             {
                 "group": pieces.group[kept],
                 "value": series[pl.Series(pieces.row[kept])],
-                "many": pieces.records[kept],
+                "times": pieces.records[kept],
             }
         )
         .group_by("group", "value")
-        .agg(pl.col("many").sum())
+        .agg(pl.col("times").sum())
     )
     # numbers that a file holds as text stand in the order of numbers
     by_number = counts["value"].cast(pl.Float64, strict=False) if series.dtype == pl.String else None
@@ -85,9 +96,9 @@ def _counted(series: pl.Series, pieces: Pieces, groups: int) -> list[str]:
     else:
         counts = counts.with_columns(order=pl.col("value"))
     counts = counts.sort(
-        "group", "many", "order", "value", descending=[False, True, False, False], nulls_last=True
-    ).select("group", pl.col("value").cast(pl.String), "many")
+        "group", "times", "order", "value", descending=[False, True, False, False], nulls_last=True
+    ).select("group", pl.col("value").cast(pl.String), "times")
     lists: list[list[tuple[str | None, int]]] = [[] for _ in range(groups)]
-    for group, value, many in counts.iter_rows():
-        lists[group].append((value, many))
+    for group, value, times in counts.iter_rows():
+        lists[group].append((value, times))
     return [print_counts(counted) for counted in lists]

@@ -8,13 +8,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.kernels.spans import boxes
+from shoal.errors import BrokenPromise
+from shoal.kernels.distance.spans import boxes
 from shoal.model.cell import SUPPRESSED, print_range, print_set, print_value
 from shoal.model.coded import Coded
 from shoal.model.column import SET, Column
 from shoal.model.grouping import Grouping
+from shoal.model.levels import levels_of
 from shoal.model.plan import Plan
-from shoal.recode.places import place_faces
+from shoal.recode.places import place_columns
 
 __all__ = ["generalize", "nodes", "typed"]
 
@@ -28,21 +30,58 @@ def generalize(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame:
     members, group = grouping.distinct[order], grouping.group[order]
     starts = np.searchsorted(group, np.arange(grouping.groups + 1))
     low, high = boxes(coded.codes, members, starts)
-    faces: list[pl.Series] = []
+    if grouping.level is not None:
+        return pl.DataFrame(_on_levels(coded, low, high, grouping.level.tolist(), plan))
+    published: list[pl.Series] = []
     axis = 0
     for column in coded.columns:
         first = column.axes[0]
         if first.form == SET:
             cells = _sets(column, coded.codes[members, axis], group, grouping.groups)
-            faces.append(pl.Series(column.name, cells, dtype=pl.String))
+            published.append(pl.Series(column.name, cells, dtype=pl.String))
         elif len(column.axes) == 2:
-            faces.extend(place_faces(column, low[:, axis : axis + 2], high[:, axis : axis + 2], plan))
+            published.extend(place_columns(column, low[:, axis : axis + 2], high[:, axis : axis + 2], plan))
         elif column.numbers:
-            faces.extend(_ranges(column, low[:, axis], high[:, axis], plan))
+            published.extend(_ranges(column, low[:, axis], high[:, axis], plan))
         else:
-            faces.append(nodes(column, low[:, axis], high[:, axis]))
+            published.append(nodes(column, low[:, axis], high[:, axis]))
         axis += len(column.axes)
-    return pl.DataFrame(faces)
+    return pl.DataFrame(published)
+
+
+def _on_levels(
+    coded: Coded, low: NDArray[np.int32], high: NDArray[np.int32], levels: list[int], plan: Plan
+) -> list[pl.Series]:
+    """The cells where a column has one level for all its rows. Needs columns of one axis each."""
+    faces: list[pl.Series] = []
+    for axis, (column, level) in enumerate(zip(coded.columns, levels, strict=True)):
+        its = levels_of(column)
+        first, last = its.first[level, low[:, axis]], its.last[level, low[:, axis]]
+        if column.axes[0].form == SET:
+            faces.append(_whole_sets(column, first, last))
+        elif not column.numbers:
+            faces.append(nodes(column, first, last))
+        elif level == 0:
+            faces.extend(_ranges(column, first, last, plan))
+        elif plan.cells in {"text", "id"}:
+            faces.append(pl.Series(column.name, [SUPPRESSED] * len(low), dtype=pl.String))
+        else:  # typed cells have no star: everything that is published, and nothing of what is withheld
+            least, greatest = (
+                np.full_like(first, end) for end in (low[:, axis].min(), high[:, axis].max())
+            )
+            faces.extend(_ranges(column, least, greatest, plan))
+    return faces
+
+
+def _whole_sets(column: Column, first: NDArray[np.int32], last: NDArray[np.int32]) -> pl.Series:
+    """A set of all values of a run, or a star for all there are."""
+    pairs, place = _by_pair(first, last)
+    names: list[str | None] = [*column.values, None]
+    size = column.axes[0].size
+    cells = [
+        SUPPRESSED if size > 1 and b - a == size - 1 else print_set(names[a : b + 1]) for a, b in pairs
+    ]
+    return pl.Series(column.name, cells, dtype=pl.String)[pl.Series(place)].rename(column.name)
 
 
 def _by_pair(
@@ -73,7 +112,7 @@ def _node(column: Column, low: int, high: int) -> str | None:
             run = int(tree.first[level, low]), int(tree.last[level, low])
             name = tree.names[run]
             return SUPPRESSED if name == SUPPRESSED else print_value(name)
-    raise AssertionError("two leaves share at least the root")
+    raise BrokenPromise("Two leaves share at least the root.")
 
 
 def _sets(
@@ -115,7 +154,7 @@ def _ranges(column: Column, low: NDArray[np.int32], high: NDArray[np.int32], pla
             typed(least, column.form)[picked].rename(f"{column.name}_low"),
             typed(greatest, column.form)[picked].rename(f"{column.name}_high"),
         ]
-    middle = (least + greatest) / 2
+    middle = least + (greatest - least) / 2  # their sum may be more than a float holds
     form = "float" if column.form == "integer" else column.form
     return [typed(middle, form)[picked].rename(column.name)]
 

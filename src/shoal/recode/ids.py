@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from shoal.errors import DataError
+from shoal.errors import DataError, NotAnonymous
 from shoal.model.cell import parse_set, print_set
 from shoal.model.column import SET, Column
+from shoal.recode.anew import anew
 
 __all__ = ["digest_of", "from_ids", "to_ids"]
 
@@ -34,14 +35,22 @@ def to_ids(table: pl.DataFrame, columns: Sequence[Column]) -> tuple[pl.DataFrame
             (name, member) for cell, name in zip(sets, ids, strict=True) for member in parse_set(cell)
         ]
         lookups[column.name] = pl.DataFrame(
-            {ID: [name for name, _ in members], column.name: [member for _, member in members]},
-            schema={ID: pl.String, column.name: pl.String},
+            [[name for name, _ in members], [member for _, member in members]],
+            schema={_id_name(column.name): pl.String, column.name: pl.String},
         )
         if sets:
             named = table[column.name].replace(sets, ids)
-            assert named.n_unique() == table[column.name].n_unique(), "different sets have different ids"
+            if not named.replace(ids, sets).equals(table[column.name], null_equal=True):
+                raise NotAnonymous(
+                    f"The ids of column {column.name!r} do not stand for its sets one by one."
+                )
             table = table.with_columns(named)
-    return table.sort(table.columns, nulls_last=True), lookups
+    return anew(table.sort(table.columns, nulls_last=True)), lookups
+
+
+def _id_name(column: str) -> str:
+    """The name of the column of ids, beside that of the members."""
+    return ID if column != ID else f"{ID}_id"
 
 
 def _ids(name: str, sets: list[str], values: set[str]) -> list[str]:
@@ -51,22 +60,26 @@ def _ids(name: str, sets: list[str], values: set[str]) -> list[str]:
         ids = [f"{name}-{mark[:length]}" for mark in marks]
         if len(set(ids)) == len(ids) and not values & set(ids):
             return ids
-    raise DataError(f"Column {name!r} holds values that look like ids of groups. Publish its sets as text.")
+    raise DataError(
+        f"Column {name!r} holds values that look like ids of groups. Publish its sets as text.",
+        field="cells",
+        column=name,
+    )
 
 
 def from_ids(table: pl.DataFrame, lookups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """The table with its sets written out again."""
     for name, lookup in lookups.items():
         members: dict[str, list[str | None]] = {}
-        for row in lookup.select(ID, name).iter_rows():
-            members.setdefault(row[0], []).append(row[1] or None)
+        for key, member in lookup.iter_rows():
+            members.setdefault(key, []).append(member or None)
         if members and name in table.columns:
             cells = [print_set(held) for held in members.values()]
             table = table.with_columns(table[name].replace(list(members), cells))
     return table
 
 
-def digest_of(lookup: pl.DataFrame) -> str:
-    """SHA-256 over a lookup table's lines."""
-    lines = ["\0".join(cell or "" for cell in row) for row in lookup.iter_rows()]
+def digest_of(lookup: pl.DataFrame, column: str) -> str:
+    """SHA-256 over a lookup table's lines, the name of its column first."""
+    lines = [column, *("\0".join(cell or "" for cell in row) for row in lookup.iter_rows())]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

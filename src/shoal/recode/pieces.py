@@ -17,11 +17,11 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import WITHHELD, Grouping, Groups
 from shoal.model.plan import Plan
 
-__all__ = ["Pieces", "lay_out"]
+__all__ = ["RowPieces", "lay_out"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class RowPieces:
     """Published lines to be: input row, its group (-1 = withheld), and the records it stands for."""
 
     row: NDArray[np.int32]
@@ -29,7 +29,7 @@ class Pieces:
     records: NDArray[np.int64]
 
 
-def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[Pieces, Groups]:
+def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[RowPieces, Groups]:
     """Give every input row its group; a row of several records may become several pieces."""
     first = np.full(coded.distinct, WITHHELD, dtype=np.int32)  # a row without records is in no group
     first[grouping.distinct[::-1]] = grouping.group[::-1]
@@ -46,18 +46,18 @@ def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -
     return pieces, Groups(label, _centre_rows(coded, grouping))
 
 
-def _whole(coded: Coded, label: NDArray[np.int32]) -> Pieces:
+def _whole(coded: Coded, label: NDArray[np.int32]) -> RowPieces:
     row = np.arange(label.size, dtype=np.int32)
     records = coded.records if coded.records is not None else np.ones(label.size, dtype=np.int64)
     kept = records > 0
-    return Pieces(row[kept], label[kept], records[kept])
+    return RowPieces(row[kept], label[kept], records[kept])
 
 
 def _shuffled(
     frame: pl.DataFrame, coded: Coded, rows: NDArray[np.integer], plan: Plan
 ) -> NDArray[np.integer]:
     """`rows` by distinct row, and within one by published values, then shuffled by the seed."""
-    names = [*plan.sensitive, *plan.keep, *([plan.count] if plan.count else [])]
+    names = [*plan.sensitive, *plan.keep, *([plan.whom.count] if plan.whom.count else [])]
     keyed = (
         frame[pl.Series(rows)]
         .with_columns(pl.Series("\0distinct", coded.row[rows]), pl.Series("\0row", rows))
@@ -75,7 +75,7 @@ def _dealt(
     label: NDArray[np.int32],
     rows: NDArray[np.integer],
     shared: NDArray[np.bool_],
-) -> Pieces:
+) -> RowPieces:
     """Lay the records of shared tuples and their pieces end to end and cut wherever either ends."""
     held = coded.records[rows] if coded.records is not None else np.ones(rows.size, np.int64)
     dealt = np.flatnonzero(shared[grouping.distinct])
@@ -88,7 +88,7 @@ def _dealt(
     at_group = grouping.group[dealt[np.searchsorted(piece_ends, ends)]]
     alone = _whole(coded, label)
     plain = ~shared[coded.row[alone.row]]
-    return Pieces(
+    return RowPieces(
         np.concatenate([alone.row[plain], at_row.astype(np.int32)]),
         np.concatenate([alone.group[plain], at_group]),
         np.concatenate([alone.records[plain], records]),

@@ -10,12 +10,12 @@ from shoal.model.cell import SUPPRESSED, print_box
 from shoal.model.column import Column
 from shoal.model.plan import Plan
 
-__all__ = ["place_faces"]
+__all__ = ["place_columns"]
 
 Codes = NDArray[np.int32]
 
 
-def place_faces(column: Column, low: Codes, high: Codes, plan: Plan) -> list[pl.Series]:
+def place_columns(column: Column, low: Codes, high: Codes, plan: Plan) -> list[pl.Series]:
     """The cells of each group; `low` and `high` have one line per group and one axis each.
 
     A group that mixes missing places with others is suppressed.
@@ -33,7 +33,7 @@ def place_faces(column: Column, low: Codes, high: Codes, plan: Plan) -> list[pl.
             for no, mix, a, b, c, d in zip(absent, mixed, *ends, strict=True)
         ]
         return [pl.Series(column.name, cells, dtype=pl.String)]
-    faces: list[pl.Series] = []
+    published: list[pl.Series] = []
     for axis, part in enumerate(column.parts):
         values = np.r_[column.numbers[axis], np.nan]  # the last code may be missing
         least, greatest = (
@@ -44,8 +44,8 @@ def place_faces(column: Column, low: Codes, high: Codes, plan: Plan) -> list[pl.
             pairs = {f"{part}_low": least, f"{part}_high": greatest}
         else:
             pairs = {part: (least + greatest) / 2, f"{part}_size": greatest - least}
-        faces += [pl.Series(name, numbers).fill_nan(None) for name, numbers in pairs.items()]
-    return faces
+        published += [pl.Series(name, numbers).fill_nan(None) for name, numbers in pairs.items()]
+    return published
 
 
 def _texts(values: NDArray[np.float64], codes: Codes, mixed: NDArray[np.bool_]) -> list[str]:

@@ -1,91 +1,175 @@
-"""From a table to a release."""
+"""The story of a release, from a table to what can be written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any, Unpack
 
 from shoal import engines
-from shoal.model.guess import doubt_label
+from shoal.bound import prove
+from shoal.encode.published import as_published, published_places, ranges_of
+from shoal.group import check_fit, choose, facts, fill_options, load
+from shoal.group.improve.cycles import improve, prepare
+from shoal.group.rules.enforce import check_feasible, enforce
+from shoal.model.coded import Coded
+from shoal.model.fields import explained
+from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
-from shoal.model.receipt import Receipt
-from shoal.model.task import Progress, quiet
-from shoal.read.frames import from_polars, to_polars
-from shoal.run.certify import certify, judge
+from shoal.model.task import Effort, Progress, Task, quiet, quota
+from shoal.model.words import Words
+from shoal.run.certify import certify, measure
 from shoal.run.plans import plan_of
-from shoal.run.release import Release, Repeats
+from shoal.run.release import Release
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["anonymize"]
+__all__ = ["anonymize", "bound_of", "form_groups", "task_of", "threads"]
 
 
+@explained()
 def anonymize(
     frame: Any,
     plan: Plan | None = None,
     *,
     matrix: Any = None,
     progress: Progress = quiet,
-    **words: Any,
+    **words: Unpack[Words],
 ) -> Release:
-    """Make `frame` meet the plan, and say how well.
+    """Make a table k-anonymous, judge it, and say how close to the best possible it is.
 
-    Give a `Plan`, or its fields as keywords (they override the plan's); an unknown keyword is an option
-    of the method. `matrix` is the distance of every two rows, in the order of the frame, for methods that
-    take the distance `matrix`.
+    Say what is wanted by a `Plan`, by keywords, or by both: keywords override the plan's fields. A keyword
+    that is no field of a plan is an option of the method.
+
+    Args:
+        frame: A pandas, Polars or Arrow frame, eager or lazy. It is not changed.
+        plan: What is wanted; not needed where keywords say it.
+        matrix: The distance of every two rows, in the order of the frame, for methods that take the
+            distance `matrix`.
+        progress: Called with what is being done, in words without cells, and the share done.
+
+    Returns:
+        The release: its table, of the same kind as the frame, its verdict and its certificate. Nothing is
+        written before `Release.write`.
+
+    Raises:
+        PlanError: What is asked for cannot be right, whatever the table holds.
+        DataError: The table does not fit what is asked; `TooFewRows`, `TooFewPersons` and
+            `UncertainCount` are such errors.
+
+    Example:
+        >>> import polars as pl, shoal
+        >>> table = pl.DataFrame({"age": [21, 22, 35, 36], "flu": ["no", "yes", "no", "yes"]})
+        >>> release = shoal.anonymize(table, k=2, quasi=["age"], sensitive=["flu"])
+        >>> release.table.rows()
+        [('[21, 22]', 'no'), ('[21, 22]', 'yes'), ('[35, 36]', 'no'), ('[35, 36]', 'yes')]
+        >>> release.verdict.has_passed
+        True
+
     """
     plan = plan_of(plan, words)
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
-    native, original = to_polars(frame)
     at = engines.load(plan.engine)
-    with at.threads(plan.threads):
+    with threads(plan.threads):
+        table = at.open(frame, plan)
         progress("encoding", 0.0)
-        coded = at.encode(original, plan, matrix=matrix)
-        method, task = at.task_of(coded, plan, progress)
+        known = at.survey(table, plan)
+        coded = at.code(table, known, plan, matrix=matrix)
+        method, task = task_of(coded, plan, progress)
         progress("grouping", 0.0)
-        grouping = at.group(method, coded, task)
+        grouping = at.group(coded, partial(form_groups, method, task))
+        # what is said of the release from here on is in the unit of what is published
+        places = published_places(coded, grouping, plan)
+        seen = as_published(coded, ranges_of(coded, places))
         progress("recoding", 0.0)
-        table, groups = at.recode(original, coded, grouping, plan)
+        published = at.recode(table, seen, grouping, plan)
+        repeats = at.whom(table, published, plan)
         progress("checking", 0.0)
-        verdict = judge(at, plan, original, coded, grouping, table, groups)
+        verdict = at.check(table, published, plan, seen, withheld=grouping.withheld)
         progress("proving a bound", 0.0)
-        objective = grouping.objective or at.facts(method).objective
-        proof = at.bound(objective, coded, task, grouping.proof)
-    certificate = certify(at, plan, method, coded, grouping, verdict, proof)
-    lookups: dict[str, pl.DataFrame] = {}
-    if plan.cells == "id":
-        table, lookups = at.to_ids(table, coded.columns)
-        marks = {name: at.digest_of(lookup) for name, lookup in lookups.items()}
-        certificate = replace(certificate, more={**certificate.more, "lookups": marks})
-    receipt = Receipt.of(original)
-    guessed = {c.name: c.kind for c in coded.columns if plan.kind(c.name) is None}
-    labels = [name for name, kind in guessed.items() if kind == "label"]
-    doubts = [doubt_label(original[name], plan.missing) for name in labels]
+        objective = grouping.objective or facts(method).objective
+        found = grouping.proof if seen is coded else None
+        proof = at.bound(seen, partial(bound_of, objective, task, found))
+    figures = measure(plan, objective, seen, grouping, verdict, proof)
+    receipt = replace(at.seal(table), figures=replace(figures, places=places))
+    certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks)
+    handed, lookups = at.hand_back(table, published)
     progress("done", 1.0)
     return Release(
-        table=from_polars(table, native),
-        groups=groups,
+        table=handed,
+        groups=published.groups,
         verdict=verdict,
         certificate=certificate,
         plan=plan,
-        left_out=tuple(name for name in original.columns if name not in plan.columns),
-        guessed=guessed,
-        doubts=tuple(doubt for doubt in doubts if doubt),
-        repeats=tuple(_repeats(original, plan)),
-        _published=table,
-        _receipt=receipt,
+        left_out=tuple(name for name in table.columns if name not in plan.columns),
+        guessed=known.guessed,
+        doubts=known.doubts,
+        repeats=repeats,
         lookups=lookups,
+        _published=published,
+        _receipt=receipt,
     )
 
 
-def _repeats(original: pl.DataFrame, plan: Plan) -> Iterator[Repeats]:
-    for name in plan.identifier:
-        if name == plan.unit:  # then k counts persons
-            continue
-        sizes = original[name].drop_nulls().value_counts(name="\0rows")["\0rows"]
-        often = sizes.filter(sizes > 1)
-        if len(often):
-            yield Repeats(name, len(often), int(often.sum()), int(often.max()))  # type: ignore[arg-type]
+def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
+    """The method to run and what it is asked; the method is compared with the plan here."""
+    method = choose() if plan.method == "auto" else plan.method
+    options = fill_options(method, plan.options)
+    check_fit(method, plan, coded.columns)
+    return method, Task(
+        k=plan.k,
+        withhold=quota(plan.withhold, coded.total),
+        options=options,
+        effort=Effort.parse(plan.effort),
+        improve=plan.improve,
+        stop_at=plan.stop_at,
+        seed=plan.seed,
+        threads=plan.threads,
+        progress=progress,
+    )
+
+
+def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
+    """Run a method, improve what it found where asked or where the method always is, enforce rules.
+
+    `search=no` switches off what a method always does. Rules come last: improvement does not know them.
+    """
+    about = facts(method)
+    check_feasible(coded, task.k)
+    always = about.improves and bool(task.options.get("search", True))
+    will_improve = about.objective == "loss" and (task.improve or always)
+    if will_improve:
+        prepare(task)
+    grouping: Grouping = load(method).group(coded.plain, task)
+    if about.objective == "loss" and task.stop_at is not None:
+        # the search must know the bound to know when to stop
+        proof = prove(about.objective, coded.plain, task, grouping.proof)
+        grouping = replace(grouping, proof=proof)
+    if will_improve:
+        grouping = improve(coded.plain, grouping, task)
+    if coded.held is not None:
+        task.progress("enforcing rules", 0.0)
+        grouping = enforce(coded, grouping, task, about)
+    return grouping
+
+
+def bound_of(objective: str, task: Task, found: Proof | None, coded: Coded) -> Proof | None:
+    """The strongest bound; rules only make the best worse, so the bound without them holds."""
+    if objective == "loss" and task.stop_at is not None and found is not None:
+        return found  # it was proved before the search
+    return prove(objective, coded.plain, task, found)
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Run the kernels on `number` threads, 0 for all; results do not depend on it."""
+    import numba
+
+    before = numba.get_num_threads()
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    numba.set_num_threads(min(number, most) if number else most)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

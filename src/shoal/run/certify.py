@@ -1,96 +1,139 @@
-"""What is said of groups that were made: the stranger's verdict and the certificate."""
+"""What is said of groups that were made: the figures and the certificate."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
-from types import ModuleType
-from typing import TYPE_CHECKING
 
-from shoal.model.certificate import Certificate, ratio_of
+from shoal.bound import describe_squares, hold_below, value_of
+from shoal.errors import BrokenPromise
+from shoal.group import facts as facts_of
+from shoal.model.as_run import AsRun
+from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
-from shoal.model.grouping import Grouping, Groups, Proof
-from shoal.model.plan import Kind, Plan
-from shoal.model.verdict import Verdict
+from shoal.model.facts import TOTAL_LOSS
+from shoal.model.figures import Figures, round_up, shown_bound, shown_ratio
+from shoal.model.grouping import Grouping, Proof
+from shoal.model.kind import Kind
+from shoal.model.plan import Plan
+from shoal.model.receipt import Receipt
+from shoal.model.verdict import Ruling, Verdict
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["certify", "judge"]
+__all__ = ["certify", "measure"]
 
 
-def judge(
-    at: ModuleType,
+def measure(
     plan: Plan,
-    original: pl.DataFrame,
+    objective: str,
     coded: Coded,
     grouping: Grouping,
-    table: pl.DataFrame,
-    groups: Groups,
-) -> Verdict:
-    """The stranger's verdict; who a row belongs to is told beside the table, which never says it."""
-    trees = coded.held.trees if coded.held is not None else {}
-    units = None
-    if plan.unit is not None and groups.source is not None:
-        units = original[plan.unit].gather(groups.source)
-    verdict: Verdict = at.check(
-        table, plan, coded.columns, withheld=grouping.withheld, units=units, trees=trees
+    verdict: Verdict,
+    proof: Proof | None,
+) -> Figures:
+    """Every figure of a run, exact, in the unit of `coded`."""
+    value = value_of(objective, coded, grouping)
+    loss: float | None = value if objective in TOTAL_LOSS else value_of("loss", coded, grouping)
+    if verdict.loss is not None:
+        # published bounds may not tell a missing cell from a suppressed one
+        if plan.cells != "bounds" and not _is_close(verdict.loss, loss):
+            raise BrokenPromise("The check's loss is the loss of the groups.")
+        loss = verdict.loss
+        value = loss if objective in TOTAL_LOSS else value
+    percent: float | None = verdict.loss_percent
+    if plan.style == "centres":  # values of one row, which say nothing of the spans of its group
+        loss, percent = None, None
+    elif percent is None:
+        percent = 100 * (loss or 0.0) / (coded.total * coded.weight)
+    proof = hold_below(proof, value) if proof is not None else None
+    return Figures(
+        value=value,
+        bound=proof.bound if proof else None,
+        bound_name=proof.name if proof else None,
+        bound_parameters=dict(proof.parameters) if proof else {},
+        loss=loss,
+        loss_percent=percent,
+        columns=verdict.columns,
+        steps=grouping.steps,
+        persons=next((int(r.measured or 0) for r in verdict.rules if _is_unit(r, plan)), None),
+        more=_squares(objective, coded, grouping, plan),
     )
-    return verdict
+
+
+def _squares(objective: str, coded: Coded, grouping: Grouping, plan: Plan) -> dict[str, float]:
+    """Sums of squares, where means are published or were the aim."""
+    if plan.style == "means" or objective == "squares":
+        return {**describe_squares(coded, grouping)}
+    return {}
+
+
+def _is_close(one: float, other: float | None) -> bool:
+    return other is not None and abs(one - other) <= 1e-6 * max(1.0, abs(other))
 
 
 def certify(
-    at: ModuleType,
     plan: Plan,
     method: str,
     coded: Coded,
     grouping: Grouping,
     verdict: Verdict,
-    proof: Proof | None,
+    receipt: Receipt,
+    lookups: Mapping[str, str],
 ) -> Certificate:
-    """All that is claimed of a release, in the objective's own unit."""
-    facts = at.facts(method)
-    objective = grouping.objective or facts.objective
-    value = at.value(objective, coded, grouping)
-    loss = value if objective == "loss" else at.value("loss", coded, grouping)
-    if verdict.loss is not None:
-        # published bounds and middles may not tell a missing cell from a suppressed one
-        agree = abs(verdict.loss - loss) <= 1e-6 * max(1.0, abs(loss))
-        assert agree or plan.cells != "text", "the check's loss is the loss of the groups"
-        loss = verdict.loss
-        value = loss if objective == "loss" else value
-    percent: float | None = verdict.loss_percent
-    if plan.style == "centres":  # values of one row, which say nothing of the spans of its group
-        loss, percent = None, None
-    elif percent is None:
-        percent = 100 * loss / (coded.total * coded.weight)
-    bound = proof.bound if proof else None
+    """All that is claimed of a release, in the objective's own unit, as rounded as everybody may see it."""
+    facts = facts_of(method)
+    exact = receipt.figures
+    assert exact is not None, "a release is measured before it is certified"
     return Certificate(
         shoal=version("shoal"),
         method=method,
         style=plan.style,
         k=plan.k,
         seed=plan.seed,
-        steps=grouping.steps,
         records=coded.total,
         published=coded.total - grouping.withheld,
         withheld=grouping.withheld,
         classes=verdict.classes,
         smallest_class=verdict.smallest_class,
         mean_class=verdict.mean_class,
-        objective=objective,
-        value=value,
-        bound=bound,
-        bound_name=proof.name if proof else None,
-        bound_parameters=dict(proof.parameters) if proof else {},
-        ratio=ratio_of(value, bound),
+        objective=grouping.objective or facts.objective,
+        value=round_up(exact.value),
+        bound=None if exact.bound is None else shown_bound(exact.value, exact.bound),
+        bound_name=exact.bound_name,
+        ratio=shown_ratio(exact.value, exact.bound),
         # a factor is proved against the best release without rules
-        factor=None if coded.held is not None else grouping.factor or facts.factor(plan.k, len(plan.quasi)),
-        loss=loss,
-        loss_percent=percent,
-        columns=verdict.columns,
-        rules=verdict.rules,
-        more=at.measures(objective, coded, grouping, plan),
-        plan=plan.as_run(
-            method=method, kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns}
+        factor=None
+        if coded.held is not None
+        else _up(grouping.factor or facts.factor(plan.k, len(plan.quasi))),
+        loss=_up(exact.loss),
+        loss_percent=_up(exact.loss_percent),
+        columns=tuple(
+            replace(
+                one,
+                loss=_up(one.loss),
+                denominator=None if column.numbers and not plan.tells_ranges else one.denominator,
+            )
+            for one, column in zip(exact.columns, coded.columns, strict=True)
+        ),
+        rules=tuple(replace(r, measured=None) if _is_unit(r, plan) else r for r in verdict.rules),
+        more={
+            **{name: round_up(figure) for name, figure in exact.more.items()},
+            **({"centre": plan.centre} if plan.style == "centres" else {}),
+            **({"lookups": dict(lookups)} if plan.cells == "id" else {}),
+        },
+        plan=AsRun.of(
+            plan,
+            method=method,
+            kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns},
+            mark=receipt.mark,
         ),
     )
+
+
+def _up(figure: float | None) -> float | None:
+    return None if figure is None else round_up(figure)
+
+
+def _is_unit(ruling: Ruling, plan: Plan) -> bool:
+    """Whether a ruling counts persons, which is the one that no rule of the plan asked for."""
+    return plan.whom.unit is not None and ruling.rule not in {rule.text for rule in plan.rules_read}

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from shoal import engines
+from shoal.check import expose, link
+from shoal.encode.number import dates_as_published
 from shoal.errors import PlanError
 from shoal.model.exposure import Exposure, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.plan import Kind, words_of
+from shoal.model.kind import Kind
+from shoal.model.plain import check_text
+from shoal.model.plan import words_of
 from shoal.read.frames import to_polars
+from shoal.read.guess import repeats_in
 
 __all__ = ["attack", "risk"]
 
@@ -22,20 +27,18 @@ def risk(
     sampling: float | None = None,
     threshold: float = 0.2,
     count: str | None = None,
+    unit: str | None = None,
 ) -> Exposure:
     """The risks of publishing a table as it is, by its quasi-identifiers.
 
     `sampling` is the share of the population that the table holds; a record is at high risk where it is
-    found with a chance above `threshold`.
+    found with a chance above `threshold`. `unit` is the column that says who a record belongs to, so that
+    persons are counted, or `rows`; without it nothing is said of persons where some column seems to know.
     """
-    found: Exposure = engines.load("local").expose(
-        to_polars(frame)[1],
-        quasi=words_of("quasi", quasi),
-        sampling=sampling,
-        threshold=threshold,
-        count=count,
-    )
-    return found
+    _, table = to_polars(frame)
+    quasi = words_of("quasi", quasi)
+    found = expose(table, quasi=quasi, sampling=sampling, threshold=threshold, count=count, unit=unit)
+    return replace(found, repeats=repeats_in(table, quasi, unit=unit, count=count))
 
 
 def attack(
@@ -49,15 +52,19 @@ def attack(
     k: int = 5,
     nearest: bool = False,
     kinds: Mapping[str, str] | None = None,
+    unit: str | None = None,
 ) -> Linkage:
     """A linkage trial: what an outsider who holds a register finds in a release.
 
     `match` says which column of the release is which of the register. Columns published as nodes of a
     hierarchy need it. `nearest` gives persons whom no record covers the nearest ones as candidates.
     `kinds` says how the register writes dates, by the release's columns: `{"birth": "date(%d.%m.%Y)"}`.
+    `unit` is a column of the release that says who a record belongs to: candidates are then persons.
     """
     if not isinstance(match, Mapping):
-        raise PlanError("match must be a mapping: column of the release, column of the register.")
+        raise PlanError(
+            "match must be a mapping: column of the release, column of the register.", field="match"
+        )
     _, published = to_polars(release)
     _, known = to_polars(register)
     trees = {}
@@ -65,23 +72,29 @@ def attack(
         if isinstance(tree, Builder):
             if match.get(name) not in known.columns:
                 continue
+            check_text(known[match[name]])
             values = {str(cell).strip() for cell in known[match[name]].unique().drop_nulls().to_list()}
             tree = tree.build(values - {""}, column=name)  # noqa: PLW2901
         if not isinstance(tree, Hierarchy):
-            raise PlanError(f"The hierarchy of column {name!r} is none. Use shoal.read_hierarchy.")
+            raise PlanError(
+                f"The hierarchy of column {name!r} is none. Use shoal.read_hierarchy.",
+                field="hierarchies",
+                column=name,
+            )
         trees[name] = tree
-    at = engines.load("local")
     for name, text in (kinds or {}).items():
         kind = Kind.parse(text, column=name)
         column = match.get(name)
         if column is None or kind.name != "date":
             raise PlanError(
                 f"Column {name!r}: a kind says how the register writes the dates of a matched column, as "
-                "in date(%d.%m.%Y)."
+                "in date(%d.%m.%Y).",
+                field="kinds",
+                column=name,
             )
         if column in known.columns:
-            known = known.with_columns(at.dates_as_published(known[column], kind))
-    found: Linkage = at.link(
+            known = known.with_columns(dates_as_published(known[column], kind))
+    found = link(
         published,
         known,
         match=match,
@@ -90,5 +103,7 @@ def attack(
         count=count,
         fewer_than=k,
         nearest=nearest,
+        unit=unit,
     )
-    return found
+    named = (*match, *words_of("sensitive", sensitive))
+    return replace(found, repeats=repeats_in(published, named, unit=unit, count=count))

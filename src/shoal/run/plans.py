@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from shoal.errors import PlanError
+from shoal.model.fields import FIELDS
 from shoal.model.graph import Graph
 from shoal.model.plan import Plan
 from shoal.read.graph import read_graph
 
-__all__ = ["graphs_of", "plan_of"]
+__all__ = ["check_words", "graphs_of", "plan_of"]
+
+ALIKE = 0.75
+"""How much a word resembles a field that was meant, 1 where they are the same."""
 
 
-def plan_of(plan: Plan | None, words: dict[str, Any]) -> Plan:
+def plan_of(plan: Plan | None, words: Mapping[str, Any]) -> Plan:
     """A plan with `words` laid over it; words that are not its fields become options of the method."""
     names = {item.name for item in fields(Plan)}
     given = {name: value for name, value in words.items() if name in names}
     extra = {name: value for name, value in words.items() if name not in names}
+    check_words(extra)
     if plan is not None:
         if not isinstance(plan, Plan):
             raise PlanError("The second argument is a shoal.Plan. Give other words by name.")
@@ -29,14 +35,20 @@ def plan_of(plan: Plan | None, words: dict[str, Any]) -> Plan:
         given["graphs"] = graphs_of(given["graphs"])
     for name in ("k", "quasi"):
         if name not in given:
-            raise PlanError(
-                f"Nothing says {name}. Give k and quasi (-k and -q on the command line), or a plan."
-            )
+            raise PlanError(f"Nothing says {name}. Give k and quasi, or a plan.", field=name)
     return Plan(**given)
+
+
+def check_words(words: Iterable[str]) -> None:
+    """Refuse words that resemble a field: an option of a method never does, so a typing error it is."""
+    for word in (word for word in words if word not in FIELDS):
+        near = get_close_matches(word, FIELDS, n=1, cutoff=ALIKE)
+        if near:
+            raise PlanError(f"There is no keyword {word!r}. Did you mean {near[0]!r}?", field=near[0])
 
 
 def graphs_of(given: Any) -> dict[str, Graph]:
     """Graphs from what was given for each column: files, frames, pairs of names or graphs."""
     if not isinstance(given, Mapping):
-        raise PlanError("graphs must be a mapping by column name.")
+        raise PlanError("graphs must be a mapping by column name.", field="graphs")
     return {name: graph if isinstance(graph, Graph) else read_graph(graph) for name, graph in given.items()}

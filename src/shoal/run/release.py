@@ -4,42 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shoal import engines
+from shoal.engines import Published
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files
 from shoal.model.grouping import Groups
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
+from shoal.model.report import Context, Report
 from shoal.model.verdict import Verdict
+from shoal.model.whom import Repeats
+from shoal.publish.report import losses_drawn
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Release", "Repeats"]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeats:
-    """An identifier whose values repeat: k counts rows, so one person may fill a group alone."""
-
-    column: str
-    values: int
-    rows: int
-    most: int
+__all__ = ["Release"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """A finished table with its verdict and certificate; `write` publishes it.
 
-    `table` is of the same kind as the frame that came in. `left_out` names the columns without a role,
+    `table` and `lookups` are copies of your own, of the same kind as the frame that came in: whatever you
+    do to them, `write` publishes what was judged, or nothing. `left_out` names the columns without a role,
     `guessed` the kinds that nobody declared, `doubts` says which of them may be wrong, `repeats` names the
-    identifiers whose values repeat.
+    identifiers whose values repeat, and left out columns that look like one, where k counts rows.
     """
 
     table: Any
@@ -51,9 +43,9 @@ class Release:
     guessed: Mapping[str, str]
     doubts: tuple[str, ...]
     repeats: tuple[Repeats, ...]
-    _published: pl.DataFrame  # as judged: what is written, whatever becomes of `table`
+    lookups: Mapping[str, Any]
+    _published: Published  # as judged: what is written, whatever becomes of `table`
     _receipt: Receipt
-    lookups: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def write(
         self,
@@ -61,32 +53,66 @@ class Release:
         *,
         delimiter: str = ",",
         inputs: Iterable[str | os.PathLike[str]] = (),
+        map_to: str | os.PathLike[str] | None = None,
     ) -> Files:
-        """Publish to CSV, Parquet or Arrow by the file's ending, with certificate and private receipt.
+        """Publish with certificate and private receipt; the ending says how: CSV, Parquet, Excel, ...
 
         Nothing is written unless the verdict has passed. `inputs` are files that must not be overwritten.
+        A map that is drawn to `map_to` appears with the release or not at all.
         """
-        files: Files = engines.load(self.plan.engine).publish(
+        return engines.load(self.plan.engine).publish(
             self._published,
+            self.plan,
             self.verdict,
             self.certificate,
             self._receipt,
             path,
             delimiter=delimiter,
             inputs=inputs,
-            lookups=self.lookups,
+            map_to=map_to,
         )
-        return files
+
+    @property
+    def receipt(self) -> Receipt:
+        """The private receipt: the salt and the exact figures. Never publish it."""
+        return self._receipt
 
     def draw_map(self, path: str | os.PathLike[str]) -> Path:
         """Draw the release to an HTML page or a PNG picture: published rectangles, or regions by group.
 
         Nothing is drawn unless the verdict has passed, and no point of a person is in it.
         """
-        at = engines.load(self.plan.engine)
-        table = at.from_ids(self._published, self.lookups)
-        drawn: Path = at.draw_map(table, self.plan, self.verdict, path)
+        drawn: Path = engines.load(self.plan.engine).draw_map(
+            self._published, self.plan, self.verdict, path
+        )
         return drawn
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        original: Any = None,
+        files: Files | None = None,
+        context: Context | str | os.PathLike[str] | None = None,
+    ) -> Report:
+        """Write the report for a data protection officer: one HTML page, as `shoal.report` does.
+
+        With the `files` that `write` gave back it is a report of the written release, fingerprint and all.
+        """
+        from shoal.run.report import report
+
+        return report(
+            self.table if files is None else files.table,
+            self.certificate if files is None else files.certificate,
+            path,
+            original=original,
+            receipt=None if files is None else files.receipt,
+            context=context,
+            hierarchies=self.plan.hierarchies,
+            graphs=self.plan.graphs,
+            lookups=self.lookups,
+            missing=self.plan.missing,
+        )
 
     def in_words(self) -> tuple[str, ...]:
         """The release in a few sentences, without any cell."""
@@ -104,16 +130,11 @@ class Release:
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(escape(line) for line in self.in_words())
-        rows = "".join(
-            f"<tr><td>{escape(column.name)}</td><td>{100 * column.loss:.2f} %</td></tr>"
-            for column in self.certificate.columns
-            if column.loss is not None
-        )
-        losses = f"<table><tr><th>column</th><th>loss</th></tr>{rows}</table>" if rows else ""
+        losses = losses_drawn((column.name, column.loss) for column in self.certificate.columns)
         # only a table that passed may show its own cells
-        head = self._published.head(5)._repr_html_() if self.verdict.has_passed else ""
+        head = self._published.first_lines() if self.verdict.has_passed else ""
         title = f"Release, k = {self.plan.k}, {escape(self.certificate.method)}"
-        return f"<div><b>{title}</b><br>{lines}{losses}{head}</div>"
+        return f"<div><b>{title}</b><br>{lines}<br>{losses}{head}</div>"
 
     def __reduce__(self) -> Any:
         raise TypeError("A release is not pickled: it knows which row went where. Use write(path).")

@@ -1,24 +1,41 @@
-"""A certificate recomputed."""
+"""The story of a verification: a certificate held against its files, claim by claim."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from shoal import engines
-from shoal.errors import DataError, PlanError
+from shoal.check import verify_original, verify_release
+from shoal.encode import encode
+from shoal.encode.published import as_published
+from shoal.errors import DataError, PlanError, ShoalError
+from shoal.group import METHODS, fill_options
 from shoal.model.certificate import Certificate
-from shoal.model.files import lookup_path
+from shoal.model.coded import Coded
+from shoal.model.files import lookups_beside
+from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.plan import words_of
+from shoal.model.plan import Plan, words_of
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Finding
 from shoal.read.frames import to_polars
 from shoal.read.table import read_table
+from shoal.recode import digest_of, from_ids
+from shoal.run.findings import (
+    GIVE_ORIGINAL,
+    GIVE_RECEIPT,
+    Given,
+    bound_findings,
+    bound_named,
+    built_trees,
+    original_finding,
+    ranges_seen,
+    run_findings,
+)
 from shoal.run.plans import graphs_of
 
 if TYPE_CHECKING:
@@ -45,19 +62,24 @@ def verify(
     are needed for the loss of trees, graphs for that of regions, missing marks for the original. Lookups of
     published ids are looked for beside the release.
     """
-    at = engines.load("local")
     table, digest = _table_of(release, delimiter)
+    others: list[Finding] = []
     if isinstance(certificate, str | os.PathLike):
-        certificate = Certificate.of_json(_text_of(certificate), release=digest)
+        text = _text_of(certificate)
+        certificate = Certificate.of_json(text, release=digest)
+        if Certificate.of_json(text).release != certificate.release:
+            detail = "What the file says first is of another release, and was not looked at."
+            others.append(Finding("first certificate", None, detail))
     if isinstance(receipt, str | os.PathLike):
         receipt = Receipt.of_json(_text_of(receipt), release=digest)
     if not isinstance(certificate, Certificate):
         raise PlanError("The certificate is neither a file nor a shoal.Certificate.")
     if receipt is not None and not isinstance(receipt, Receipt):
         raise PlanError("The receipt is not a file that Shoal wrote.")
-    table = _written_out(at, table, release, certificate, lookups or {})
+    table, findings = _written_out(table, release, certificate, lookups or {})
+    findings += others
     before, _ = _table_of(original, delimiter) if original is not None else (None, None)
-    findings: list[Finding] = at.verify(
+    findings += _findings(
         table,
         certificate,
         digest=digest,
@@ -70,28 +92,104 @@ def verify(
     return tuple(findings)
 
 
+def _findings(
+    table: pl.DataFrame,
+    certificate: Certificate,
+    *,
+    digest: str | None,
+    original: pl.DataFrame | None,
+    receipt: Receipt | None,
+    hierarchies: Mapping[str, Hierarchy | Builder],
+    graphs: Mapping[str, Graph],
+    missing: tuple[str, ...],
+) -> list[Finding]:
+    """Every claim that can be recomputed from what is given, and those that cannot, in order."""
+    findings = [*run_findings(certificate, receipt)]
+    given = Given(certificate, receipt, hierarchies, graphs, missing)
+    findings += given.findings
+    whole = given.whole
+    exact = receipt.figures if receipt is not None else None
+    if original is None:
+        whole |= built_trees(table, certificate, given.trees)
+        findings += verify_release(table, certificate, digest=digest, hierarchies=whole)
+        findings.append(bound_named(certificate) or Finding("bound", None, GIVE_ORIGINAL))
+        detail = "Whether a row was lost, invented or changed is not known."
+        return [*findings, Finding("rows", None, f"{detail} {GIVE_ORIGINAL}")]
+    findings.append(original_finding(certificate, original, receipt))
+    coded: Coded | None = None
+    plan: Plan | None = None
+    try:
+        plan = given.plan()
+        if plan.method in METHODS:
+            fill_options(plan.method, plan.options)
+        coded = encode(original, plan)
+    except PlanError as error:
+        findings.append(Finding("rows", None, f"Not recomputable: {error}"))
+    except ShoalError as error:
+        findings.append(Finding("rows", False, f"The original does not fit the plan. {error}"))
+    seen = None
+    if coded is not None:
+        whole |= coded.held.trees if coded.held is not None else {}
+        coded = coded.plain
+        ranges = ranges_seen(table, certificate, coded, receipt)
+        seen = as_published(coded, ranges) if ranges is not None else None
+    findings += verify_release(
+        table, certificate, digest=digest, hierarchies=whole, coded=seen, exact=exact
+    )
+    if coded is None or plan is None:
+        return [*findings, bound_named(certificate) or Finding("bound", None, "It needs the rows.")]
+    findings += verify_original(table, certificate, original, coded, seen=seen, missing=missing)
+    if seen is None:
+        detail = f"Published cells do not tell the unit of a release with hidden cells. {GIVE_RECEIPT}"
+        return [*findings, bound_named(certificate) or Finding("bound", None, detail)]
+    return [*findings, *bound_findings(certificate, seen, plan, receipt)]
+
+
 def _written_out(
-    at: ModuleType, table: pl.DataFrame, release: Any, certificate: Certificate, given: Mapping[str, Any]
-) -> pl.DataFrame:
-    """The table with the sets behind its ids, from the lookup tables that were certified."""
+    table: pl.DataFrame, release: Any, certificate: Certificate, given: Mapping[str, Any]
+) -> tuple[pl.DataFrame, list[Finding]]:
+    """The table with the sets behind its ids, and whether the lookup tables are those certified."""
     marks = certificate.more.get("lookups")
+    cells = certificate.plan.cells
     if not isinstance(marks, Mapping):
-        return table
+        lacking = cells == "id"
+        return table, [
+            Finding("lookups", False, "The certificate names no lookup tables.")
+        ] if lacking else []
+    beside = lookups_beside(release, certificate) if isinstance(release, str | os.PathLike) else {}
     found: dict[str, pl.DataFrame] = {}
+    findings = []
     for name, mark in marks.items():
-        source = given.get(name)
-        if source is None and isinstance(release, str | os.PathLike):
-            source = lookup_path(release, name)
+        source = given.get(name, beside.get(name))
         if source is None:
             raise DataError(
                 f"The lookup table of column {name!r} is needed to verify its ids. Give lookups."
             )
-        lookup, _ = _table_of(source, None)
-        if at.digest_of(lookup) != mark:
-            raise DataError(f"The lookup table of column {name!r} is not the one that was certified.")
-        found[name] = lookup
-    written: pl.DataFrame = at.from_ids(table, found)
-    return written
+        found[name] = _lookup_of(source, name)
+        same = digest_of(found[name], name) == mark and cells == "id"
+        detail = f"The lookup table {'is' if same else 'is not'} the one that was certified."
+        findings.append(Finding(f"lookup of {name}", same, detail))
+    return from_ids(table, found), findings
+
+
+def _lookup_of(source: Any, name: str) -> pl.DataFrame:
+    """A lookup table from a file, which may hold no line, or from a frame."""
+    import polars as pl
+
+    if not isinstance(source, str | os.PathLike):
+        lookup = to_polars(source)[1]
+    else:
+        try:
+            with open(source, encoding="utf-8", newline="") as file:  # Polars leaves quotes in names
+                names = next(csv.reader(file), [])
+            lookup = pl.read_csv(os.fspath(source), infer_schema=False, glob=False, new_columns=names)
+        except (OSError, ValueError, csv.Error, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            raise DataError(
+                f"The lookup table of column {name!r} cannot be read. Give the file that Shoal wrote."
+            ) from None
+    if lookup.width != 2 or lookup.columns[1] != name:
+        raise DataError(f"The lookup table of column {name!r} has other columns than Shoal writes.")
+    return lookup
 
 
 def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | None]:

@@ -1,0 +1,180 @@
+"""Random tables through every method, style, cell, format and frame, judged by the published format alone.
+
+    python bench/fuzz.py --tables 20000 --seed 0 --processes 2
+    python bench/fuzz.py --only 4711            # one table again, with its plan
+    python bench/fuzz.py --seconds 600          # as many as fit
+
+Every table has its own number, so each can be made again alone. What is judged, and from what: see
+`fuzzing/judge.py`. Failures are printed by cause with the numbers of their tables; then the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing as mp
+import os
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+LONGEST = 300.0
+"""Seconds after which a table is taken to never end; on a new machine kernels compile first."""
+
+
+def work(seeds: list[int], out: Any) -> None:
+    """Run tables one by one and say before each which it is."""
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (the kernels' own words are not ours)
+    from fuzzing.run import run_seed
+
+    for seed in seeds:
+        out.put(("begins", seed))
+        out.put(("ends", run_seed(seed)))
+    out.put(("done", None))
+
+
+class Worker:
+    """A process that works off its tables; where one never ends or kills it, the next takes the rest."""
+
+    def __init__(self, seeds: list[int]) -> None:
+        self.left = seeds
+        self.context = mp.get_context("spawn")
+        self.start()
+
+    def start(self) -> None:
+        """A new process for the tables that are left."""
+        self.queue = self.context.Queue()
+        self.process = self.context.Process(target=work, args=(self.left, self.queue), daemon=True)
+        self.process.start()
+        self.since, self.at = time.monotonic() + LONGEST, None
+
+    def results(self) -> Iterator[Any]:
+        """What has come in, without waiting long."""
+        try:
+            while True:
+                what, value = self.queue.get(timeout=0.05)
+                if what == "begins":
+                    self.at, self.since = value, time.monotonic()
+                elif what == "ends":
+                    self.left = self.left[self.left.index(value.seed) + 1 :]
+                    yield value
+                else:
+                    self.left = []
+                    return
+        except Empty:
+            pass
+        lost = not self.process.is_alive() and self.queue.empty()
+        if self.left and (lost or time.monotonic() - self.since > LONGEST):
+            yield from self.give_up("the process died" if lost else f"not done after {LONGEST:g} s")
+
+    def give_up(self, why: str) -> Iterator[Any]:
+        """Name the table that did it, and go on with the next."""
+        from fuzzing.judge import Fault
+        from fuzzing.run import Outcome, make_case
+
+        self.process.kill()
+        self.process.join()
+        seed = self.at if self.at is not None else self.left[0]
+        case = make_case(seed)
+        yield Outcome(seed, case.words["method"], faults=[Fault("never ends", why)], plan=case.describe())
+        self.left = self.left[self.left.index(seed) + 1 :]
+        if self.left:
+            self.start()
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+
+
+def outcomes(seeds: list[int], processes: int, seconds: float | None) -> Iterator[Any]:
+    """What becomes of each table, as it comes."""
+    end = None if seconds is None else time.monotonic() + seconds
+    workers = [Worker(seeds[at::processes]) for at in range(processes)]
+    try:
+        while any(worker.left for worker in workers) and (end is None or time.monotonic() < end):
+            for worker in workers:
+                if worker.left:
+                    yield from worker.results()
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+class Tally:
+    """Counts by method and by cause."""
+
+    def __init__(self) -> None:
+        self.tables: Counter[str] = Counter()
+        self.published: Counter[str] = Counter()
+        self.refusals: dict[str, list[int]] = defaultdict(list)
+        self.faults: dict[Any, list[int]] = defaultdict(list)
+        self.plans: dict[Any, str] = {}
+
+    def add(self, outcome: Any) -> None:
+        """Count what became of one table."""
+        self.tables[outcome.method] += 1
+        self.published[outcome.method] += outcome.is_published
+        if outcome.refusal:
+            self.refusals[outcome.refusal].append(outcome.seed)
+        for fault in outcome.faults:
+            self.faults[fault].append(outcome.seed)
+            self.plans.setdefault(fault, outcome.plan)
+
+    def show(self, *, plans: bool) -> None:
+        """Print it all."""
+        many, out = self.tables.total(), self.published.total()
+        print(f"{many:,} tables, {out:,} published ({100 * out / max(many, 1):.0f} %)")
+        for method in sorted(self.tables):
+            share = 100 * self.published[method] / self.tables[method]
+            print(f"  {method:15} {self.published[method]:6,} of {self.tables[method]:6,}  {share:3.0f} %")
+        print("refused, by message:")
+        for message, seeds in sorted(self.refusals.items(), key=lambda item: -len(item[1]))[:40]:
+            print(f"  {len(seeds):6,}  {message} Tables {', '.join(map(str, seeds[:3]))}")
+        print(f"faults: {sum(map(len, self.faults.values())):,} in {len(self.faults)} causes")
+        for fault, seeds in sorted(self.faults.items(), key=lambda item: (item[0].what, -len(item[1]))):
+            print(
+                f"  {len(seeds):5,}  {fault.what}: {fault.detail}; tables {', '.join(map(str, seeds[:5]))}"
+            )
+            if plans:
+                print(f"         {self.plans[fault]}")
+
+
+def main() -> int:
+    """Run, print, and say by the exit code whether all was well."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tables", type=int, default=1000, help="how many tables")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--only", type=int, help="the number of a single table, run in this process")
+    parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--processes", type=int, default=1, choices=(1, 2))
+    parser.add_argument("--plans", action="store_true", help="print a plan for every cause")
+    asked = parser.parse_args()
+    tally = Tally()
+    if asked.only is not None:
+        from fuzzing.run import run_seed
+
+        tally.add(run_seed(asked.only))
+        tally.show(plans=True)
+        return int(bool(tally.faults))
+    began = time.monotonic()
+    seeds = list(range(asked.seed, asked.seed + asked.tables))
+    for outcome in outcomes(seeds, asked.processes, asked.seconds):
+        tally.add(outcome)
+        if tally.tables.total() % 500 == 0:
+            print(f"{tally.tables.total():,} tables, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    tally.show(plans=asked.plans)
+    took = time.monotonic() - began
+    print(f"{took:.0f} s, {1000 * took / max(tally.tables.total(), 1):.0f} ms a table")
+    return int(bool(tally.faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""What the columns of a table are: kinds, ranges and dictionaries, from each cell once.
+
+However often a cell stands in a table, it is read once. What it became is kept in a book, in which every
+row of the table, or of any part of it, can look its cells up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.encode import label, number, place, region, tree
+from shoal.errors import DataError, PlanError
+from shoal.model import missing
+from shoal.model.column import Column
+from shoal.model.guess import doubt_label, guess_kind
+from shoal.model.kind import Kind
+from shoal.model.known import Book, Known
+from shoal.model.names import check_named, check_published_names
+from shoal.model.plain import check_plain, check_text, check_texts, is_plain
+from shoal.model.plan import Plan
+
+__all__ = ["look_up", "missing_to_null", "survey"]
+
+Codes = NDArray[np.int32]
+
+
+def survey(frame: pl.DataFrame, plan: Plan) -> Known:
+    """Learn the quasi-identifiers of `frame`; the second border where a plan is checked."""
+    _check_columns(frame, plan)
+    books = tuple(_book_of(frame, name, plan) for name in plan.quasi)
+    _check_published([book.column for book in books], plan)
+    guessed = {book.column.name: book.column.kind for book in books if plan.kind(book.column.name) is None}
+    labels = [name for name, kind in guessed.items() if kind == "label"]
+    doubts = [doubt_label(frame[name], plan.missing) for name in labels]
+    return Known(books, guessed, tuple(doubt for doubt in doubts if doubt))
+
+
+def look_up(frame: pl.DataFrame, book: Book) -> tuple[Codes, ...]:
+    """The codes of every row, one array per axis. Needs cells that the survey has seen."""
+    names = book.cells.columns
+    numbered = book.cells.with_row_index("\0at")
+    found = frame.select(names).join(
+        numbered, on=names, how="left", nulls_equal=True, maintain_order="left"
+    )
+    at = found["\0at"].to_numpy()
+    return tuple(codes[at] for codes in book.codes)
+
+
+def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
+    """Empty strings, the plan's missing marks and not-a-number become null; text loses outer blanks."""
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    series = missing.missing_to_null(series, plan.missing)
+    return series.str.strip_chars() if series.dtype == pl.String else series
+
+
+def _book_of(frame: pl.DataFrame, name: str, plan: Plan) -> Book:
+    kind = plan.kind(name)
+    names = kind.parts if kind is not None and kind.name == "place" else (name,)
+    rows = frame.select(names)
+    cells = rows.unique(maintain_order=True) if all(is_plain(dtype) for dtype in rows.dtypes) else rows
+    try:
+        column, codes = _encode_column(cells, name, plan)
+    except DataError:
+        _encode_column(rows, name, plan)  # says the same of the whole column, whose cells it counts
+        raise
+    return Book(column, cells, codes)
+
+
+def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, tuple[Codes, ...]]:
+    declared = plan.kind(name)
+    if declared is not None and declared.name == "place":
+        pair = [missing_to_null(frame[part], plan) for part in declared.parts]
+        if plan.style == "suppress":
+            text = place.place_text(pair[0], pair[1], name, declared)
+            return label.encode_suppressed(text, declared, plan)
+        return place.encode_place(pair[0], pair[1], name, declared, plan)
+    series = missing_to_null(frame[name], plan)
+    kind = declared if declared is not None else Kind(guess_kind(series))
+    if kind.name == "region":
+        region.check_regions(series, plan)
+    if plan.style == "suppress":
+        return label.encode_suppressed(series, kind, plan)
+    if kind.name == "region":
+        return region.encode_region(series, plan)
+    if kind.name in {"number", "date"}:
+        return number.encode_number(series, kind, plan)
+    if kind.name == "tree":
+        return tree.encode_tree(series, plan)
+    return label.encode_label(series, plan)
+
+
+def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
+    check_named(plan.columns, frame.columns)
+    plan.whom.check_against(frame.columns)
+    if frame.height == 0:
+        raise DataError("The table has no rows. Nothing can be published.")
+    for name in (*plan.sensitive, *plan.keep):
+        if name in plan.sensitive or not frame[name].dtype.is_nested():  # lists may be kept, in Parquet
+            check_plain(frame[name])
+        if plan.style == "centres":  # which writes its values as text
+            check_text(frame[name])
+    published = {*plan.quasi, *plan.columns} - {*plan.identifier, plan.whom.unit}
+    check_published_names(sorted(published))
+    for name in sorted(published & {*frame.columns}):
+        check_texts(frame[name])
+
+
+def _check_published(columns: list[Column], plan: Plan) -> None:
+    """Cells of more than one column get names of their own, which may be taken."""
+    others = [*plan.sensitive, *plan.keep, *((plan.whom.count,) if plan.whom.count is not None else ())]
+    names = [name for column in columns for name in _published(column, plan)] + others
+    doubled = sorted({repr(name) for name in names if names.count(name) > 1})
+    if doubled:
+        raise PlanError(
+            f"The release would have two columns named {', '.join(doubled)}, since the cells "
+            f"{plan.cells!r} need names of their own. Choose other cells, or rename a column first.",
+            field="cells",
+        )
+
+
+def _published(column: Column, plan: Plan) -> tuple[str, ...]:
+    parts = column.parts or (column.name,)
+    if plan.style == "generalize" and plan.cells == "bounds" and column.numbers:
+        return tuple(f"{part}_{end}" for part in parts for end in ("low", "high"))
+    if plan.style == "generalize" and plan.cells == "middle" and column.parts:
+        return tuple(name for part in parts for name in (part, f"{part}_size"))
+    return parts if plan.style == "means" else (column.name,)

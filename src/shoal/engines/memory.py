@@ -1,0 +1,198 @@
+"""All verbs in this process: a table is a Polars frame, and one part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.check import judge
+from shoal.encode import code, survey
+from shoal.engines.persons import behind, check_whom, repeats
+from shoal.errors import NotAnonymous
+from shoal.model.certificate import Certificate
+from shoal.model.coded import Coded
+from shoal.model.files import Files
+from shoal.model.grouping import Grouping, Groups, Proof
+from shoal.model.known import Known
+from shoal.model.mark import mark_of
+from shoal.model.plan import Plan
+from shoal.model.receipt import Receipt
+from shoal.model.verdict import Verdict
+from shoal.model.whom import Repeats
+from shoal.read.frames import to_polars
+from shoal.read.guess import repeats_in
+from shoal.read.hand_back import Origin, hand_back, origin_of
+
+__all__ = ["ENGINE", "Finished", "Memory", "Opened"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """A table in memory, and the kind of frame it came in."""
+
+    frame: pl.DataFrame
+    origin: Origin
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(self.frame.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.frame.height
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finished:
+    """A finished table: `judged` with sets as texts, `written` with their ids where the plan wants them."""
+
+    judged: pl.DataFrame
+    written: pl.DataFrame
+    groups: Groups
+    lookups: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
+    seal: str = ""  # of what is written, from when it was made: this and nothing else is published
+
+    @property
+    def sealed(self) -> tuple[pl.DataFrame, Mapping[str, pl.DataFrame]]:
+        """What is written, if it is still what was made to be judged."""
+        if mark_of(self.written, *self.lookups.values()) != self.seal:
+            raise NotAnonymous(
+                "The table is no longer the one that was judged, so nothing was written. Anonymize again."
+            )
+        return self.written, self.lookups
+
+    def first_lines(self) -> str:
+        """The first lines as HTML, for notebooks."""
+        return self.written.head(5)._repr_html_()
+
+
+class Memory:
+    """The engine for tables that fit into memory."""
+
+    def open(self, frame: Any, plan: Plan) -> Opened:
+        """Any eager or lazy frame."""
+        from shoal.recode.anew import anew
+
+        native, table = to_polars(frame)
+        kept = [name for name in (*plan.sensitive, *plan.keep) if name in table.columns]
+        anew(table[kept].clear())  # what could not be published is refused before any work
+        # centres publish their values as text, with counts
+        return Opened(table, origin_of(native, table, kept if plan.style != "centres" else ()))
+
+    def seal(self, table: Opened) -> Receipt:
+        """A receipt over the cells in their order."""
+        return Receipt.of(table.frame)
+
+    def survey(self, table: Opened, plan: Plan) -> Known:
+        """Each cell of a column once."""
+        return survey(table.frame, plan)
+
+    def code(self, table: Opened, known: Known, plan: Plan, *, matrix: Any = None) -> Coded:
+        """The whole table is one part."""
+        return code(table.frame, known, plan, matrix=matrix)
+
+    def group(self, coded: Coded, work: Callable[[Coded], Grouping]) -> Grouping:
+        """The one part."""
+        return work(coded)
+
+    def recode(self, table: Opened, coded: Coded, grouping: Grouping, plan: Plan) -> Finished:
+        """Published cells, in fresh memory."""
+        from shoal.recode import digest_of, recode, to_ids
+
+        judged, groups = recode(table.frame, coded, grouping, plan)
+        if plan.cells != "id":
+            return Finished(judged, judged, groups, seal=mark_of(judged))
+        written, lookups = to_ids(judged, coded.columns)
+        marks = {name: digest_of(lookup, name) for name, lookup in lookups.items()}
+        return Finished(judged, written, groups, lookups, marks, mark_of(written, *lookups.values()))
+
+    def check(
+        self, table: Opened, published: Finished, plan: Plan, coded: Coded, *, withheld: int
+    ) -> Verdict:
+        """The independent judge; who a line belongs to is told beside the table, which never says it."""
+        unit = plan.whom.unit
+        return judge(
+            published.judged,
+            plan,
+            coded.columns,
+            withheld=withheld,
+            persons=None if unit is None else behind(plan, table.frame, published.groups, unit),
+            trees=coded.held.trees if coded.held is not None else {},
+        )
+
+    def whom(self, table: Opened, published: Finished, plan: Plan) -> tuple[Repeats, ...]:
+        """Identifiers that repeat, and columns without a role that seem to name persons."""
+        check_whom(plan, table.frame, published.judged, published.groups)
+        guessed = repeats_in(table.frame, plan.columns, unit=plan.unit, count=plan.count)
+        return (*repeats(plan, table.frame), *guessed)
+
+    def bound(self, coded: Coded, prove: Callable[[Coded], Proof | None]) -> Proof | None:
+        """The one part."""
+        return prove(coded)
+
+    def hand_back(self, table: Opened, published: Finished) -> tuple[Any, dict[str, Any]]:
+        """Frames of their own memory."""
+        lookups = {
+            name: hand_back(lookup, table.origin.plain) for name, lookup in published.lookups.items()
+        }
+        return hand_back(published.written, table.origin), lookups
+
+    def publish(
+        self,
+        published: Finished,
+        plan: Plan,
+        verdict: Verdict,
+        certificate: Certificate,
+        receipt: Receipt,
+        path: str | os.PathLike[str],
+        *,
+        delimiter: str = ",",
+        inputs: Iterable[str | os.PathLike[str]] = (),
+        map_to: str | os.PathLike[str] | None = None,
+    ) -> Files:
+        """All files of a release together, or none."""
+        from shoal.publish.map import check_map, map_of
+        from shoal.publish.table import write_release
+
+        sources = list(inputs)
+        table, lookups = published.sealed
+        drawings = []
+        if map_to is not None:
+            check_map(map_to, inputs=sources)
+            drawings.append(map_of(_with_sets(table, lookups), plan, verdict, map_to))
+        return write_release(
+            table,
+            verdict,
+            certificate,
+            receipt,
+            path,
+            delimiter=delimiter,
+            inputs=sources,
+            lookups=lookups,
+            drawings=drawings,
+        )
+
+    def draw_map(
+        self, published: Finished, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]
+    ) -> Path:
+        """One map, with its sets written out."""
+        from shoal.publish.map import draw_map
+
+        return draw_map(_with_sets(*published.sealed), plan, verdict, path)
+
+
+def _with_sets(table: pl.DataFrame, lookups: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    from shoal.recode import from_ids
+
+    return from_ids(table, lookups)
+
+
+ENGINE = Memory()

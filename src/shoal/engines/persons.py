@@ -1,0 +1,81 @@
+"""Whom k counts: a run stops where nobody said it and rows may be fewer persons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from shoal.check import persons_in_classes
+from shoal.encode import missing_to_null
+from shoal.errors import TooFewPersons, UncertainCount
+from shoal.model.grouping import Groups
+from shoal.model.plain import is_plain
+from shoal.model.plan import Plan
+from shoal.model.whom import Behind, Repeats
+
+__all__ = ["behind", "check_whom", "repeats"]
+
+
+def behind(plan: Plan, original: pl.DataFrame, groups: Groups, column: str) -> Behind:
+    """Who stands behind each published line, by a column of the original."""
+    if groups.line is None or groups.source is None:
+        raise RuntimeError("nobody said which rows stand behind the published lines")
+    who: pl.Series = missing_to_null(original[column], plan)
+    return Behind(groups.line, who.gather(groups.source))
+
+
+def check_whom(plan: Plan, original: pl.DataFrame, table: pl.DataFrame, groups: Groups) -> None:
+    """Stop where k may be met by fewer than k persons and the plan does not say whom it counts.
+
+    With a unit the judge counts persons, and what other identifiers say is not asked.
+    """
+    whom = plan.whom
+    if whom.unit is not None or whom.of_persons:
+        return
+    if whom.count is not None:
+        _check_count(plan, original, table, groups, whom.count)
+    if whom.means_rows:
+        return
+    failed: list[tuple[int, TooFewPersons]] = []
+    for one in repeats(plan, original):
+        persons = behind(plan, original, groups, one.column)
+        held = persons_in_classes(table, plan, persons)
+        few = int((held < plan.k).sum())
+        if few:
+            error = TooFewPersons(
+                column=one.column, k=plan.k, classes=held.size, failing=few, fewest=int(held.min())
+            )
+            failed.append((persons.who.n_unique(), error))
+    if failed:
+        # the finest of them tells persons apart best: names are shared, numbers of patients are not
+        raise max(failed, key=lambda pair: pair[0])[1]
+
+
+def _check_count(
+    plan: Plan, original: pl.DataFrame, table: pl.DataFrame, groups: Groups, column: str
+) -> None:
+    """Stop where fewer than k rows fill a class and one of them would reach k alone."""
+    counts = behind(plan, original, groups, column)
+    rows = pl.Series(groups.source)
+    large = (counts.who.cast(pl.Float64) >= plan.k).to_numpy()
+    held = persons_in_classes(table, plan, Behind(counts.line, rows))
+    by_one = persons_in_classes(table, plan, Behind(counts.line[large], rows.filter(large)))
+    failing = int(((by_one > 0) & (held < plan.k)).sum())
+    if failing:
+        raise UncertainCount(column=column, k=plan.k, classes=held.size, failing=failing)
+
+
+def repeats(plan: Plan, original: pl.DataFrame) -> Iterator[Repeats]:
+    """The identifiers whose values repeat, where k does not count persons."""
+    if plan.whom.unit is not None or plan.whom.of_persons:
+        return
+    for name in plan.identifier:
+        if not is_plain(original[name].dtype):  # lists and the like name nobody
+            continue
+        series = missing_to_null(original[name], plan)
+        missing = int(series.null_count())
+        sizes = series.drop_nulls().value_counts(name="\0rows")["\0rows"]
+        often = sizes.filter(sizes > 1)
+        if len(often) or missing > 1:
+            yield Repeats(name, len(often), int(often.sum()), int(often.max() or 0), missing)  # type: ignore[arg-type]

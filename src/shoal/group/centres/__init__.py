@@ -1,0 +1,1 @@
+"""What gather, centre and cellular share: groups around centres, found, moved and eased."""

@@ -1,0 +1,1 @@
+"""What the methods of a family say of themselves and do alike."""

@@ -1,0 +1,1 @@
+"""Improvement of any grouping whose objective is the total loss."""

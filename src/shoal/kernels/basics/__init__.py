@@ -1,0 +1,1 @@
+"""Small loops that many kernels use: sorting, a heap, sets that unite, random numbers."""

@@ -1,0 +1,1 @@
+"""The loops of crowd: all boxes worth a look, the cheapest crowd first, and the rows that are left over."""

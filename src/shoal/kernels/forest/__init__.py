@@ -1,0 +1,1 @@
+"""The loops of forest: trees of nearest neighbours grown, and cut into groups."""

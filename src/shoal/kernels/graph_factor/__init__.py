@@ -1,0 +1,1 @@
+"""The loops of pairs and triples: edges of least weight that give every record its degree."""

@@ -1,0 +1,74 @@
+"""One block of a table improved by itself: a sweep of local search, then rebuilds of small pools.
+
+In tables of many columns, and of labels, rows change places instead, or too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.compile import warm
+from shoal.kernels.distance.packed import FORM, LENGTH, PackedMetric, pack_metric
+from shoal.kernels.distance.spans import count_labels
+from shoal.kernels.improve.local_search import sweep
+from shoal.kernels.improve.rebuild import rebuild
+from shoal.kernels.improve.state import load_state, read_state
+from shoal.kernels.improve.swaps import swap_rows
+from shoal.kernels.neighbours.approximate import WIDE, list_near
+
+__all__ = ["LISTED", "Found", "improve_block"]
+
+LISTED = 24
+"""Near rows listed for each row."""
+
+SWAPS, COOLER = 1200, 0.6
+"""Tries to let rows change places that are worth one pool, by the number of axes; and how much less heat
+they bear."""
+
+Found = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], float]
+
+
+def improve_block(
+    codes: NDArray[np.int32],
+    metric,
+    row: NDArray[np.int64],
+    group: NDArray[np.int32],
+    count: NDArray[np.int64],
+    k: int,
+    quota: int,
+    full: float,
+    with_sweep: bool,
+    tries: int,
+    orders: NDArray[np.int64],
+    near: NDArray[np.int64] | None,
+    seed: int,
+    heat: float,
+) -> Found:
+    """Improve the pieces given by themselves; the new pieces and the loss won.
+
+    `codes` are the block's own rows and `row` says which one a piece is a copy of; `orders` are the
+    orders of the axes in which near rows are sought, unless `near` lists them as `list_near` does. With
+    `heat` the loss won may be below 0.
+    """
+    own, packed = pack_metric(metric, codes)
+    if near is None:
+        near = list_near(own, packed, LISTED, orders)
+    state = load_state(own, packed, near, k, row, group, count, quota, full)
+    won = sweep(packed, state, k) if with_sweep else 0.0
+    pools = _pools(packed, tries)
+    if pools > 0:
+        warm.wait()
+        won += rebuild(packed, state, k, pools, seed, heat)
+    if pools < tries:
+        won += swap_rows(
+            packed, state, k, max(1, SWAPS // codes.shape[1]) * (tries - pools), seed, COOLER * heat
+        )
+    return *read_state(state), won
+
+
+def _pools(packed: PackedMetric, tries: int) -> int:
+    """How many of the tries are pools: none with many columns, fewer with labels, which have no order."""
+    axes = len(packed.shape)
+    labels = count_labels(packed.shape[:, FORM], packed.shape[:, LENGTH])
+    return int(tries * (1.0 - labels / axes)) if axes <= WIDE else 0

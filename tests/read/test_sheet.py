@@ -1,0 +1,79 @@
+"""Sheets of an Excel file, by name."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import polars as pl
+import pytest
+
+from shoal.cli import main
+from shoal.errors import DataError
+from shoal.read.table import read_table
+from silent import said_by
+
+xlsxwriter = pytest.importorskip("xlsxwriter")
+pytest.importorskip("fastexcel")
+
+CANARY = "zqcanary"
+
+
+@pytest.fixture
+def book(tmp_path):
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        day = made.add_format({"num_format": "yyyy-mm-dd"})
+        moment = made.add_format({"num_format": "yyyy-mm-dd hh:mm"})
+        first = made.add_worksheet("people")
+        first.write_row(0, 0, ["age", "code", "born", "seen"])
+        for row in range(1, 2001):
+            first.write_number(row, 0, row)
+            first.write(row, 1, row if row < 1999 else CANARY)
+            first.write_datetime(row, 2, datetime(2020, 1, 1), day)
+            first.write_datetime(row, 3, datetime(2020, 1, 1, 12), moment)
+        second = made.add_worksheet("other table")
+        second.write_row(0, 0, ["zip", "n"])
+        second.write_row(1, 0, ["01234", 5])
+        made.add_worksheet("empty")
+    return path
+
+
+def test_a_sheet_is_read_by_its_name(book):
+    assert read_table(book, sheet="other table").frame.rows() == [("01234", 5)]
+    table = read_table(book)
+    assert table.said == ("sheet 'people', the first of 3",)
+    assert table.frame.height == 2000
+    assert read_table(book, sheet="people").said == ()
+
+
+def test_dates_of_a_sheet_are_dates(book):
+    frame = read_table(book).frame
+    assert frame["born"].to_list()[0] == date(2020, 1, 1)
+    assert frame["seen"].to_list()[0] == datetime(2020, 1, 1, 12)
+
+
+def test_a_text_far_down_is_not_lost_to_the_type_of_the_first_rows(book):
+    codes = read_table(book).frame["code"]
+    assert codes.dtype == pl.String
+    assert codes.null_count() == 0
+    assert codes[-1] == CANARY
+
+
+def test_a_wrong_sheet_is_answered_with_the_right_ones(book):
+    with pytest.raises(
+        DataError, match=r"no sheet 'none'\. Choose one of: empty, other table, people"
+    ) as caught:
+        read_table(book, sheet="none")
+    said_by(caught.value, CANARY)
+    with pytest.raises(DataError, match="no table on its sheet 'empty'"):
+        read_table(book, sheet="empty")
+
+
+def test_the_command_line_takes_a_sheet(book, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(book), "--sheet", "other table", "-q", "zip"])
+    assert not end.value.code
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(book), "--sheet", "none", "-q", "zip"])
+    assert end.value.code == 2
+    assert "Choose one of" in capsys.readouterr().err
