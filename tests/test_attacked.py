@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.screen import escape
+from shoal.cli.screen.page import escape
 
 FRAME = pl.DataFrame({"age": [20, 21, 22, 40, 41, 42], "ill": list("xyzxyz")})
 

@@ -1,0 +1,1 @@
+"""One file per command: parse, call one public function, show what came back."""

@@ -1,0 +1,78 @@
+"""`shoal anonymize`."""
+
+from __future__ import annotations
+
+import typer
+
+import shoal
+from shoal.cli import options as o
+
+__all__ = ["EXAMPLE", "anonymize"]
+
+EXAMPLE = "shoal anonymize patients.csv -k 5 -q birth_date,zip,sex -s diagnosis -o out.csv"
+
+
+def anonymize(
+    context: typer.Context,
+    file: o.File,
+    output: o.Output,
+    k: o.K = None,
+    plan: o.PlanFile = None,
+    quasi: o.Quasi = None,
+    sensitive: o.Sensitive = None,
+    keep: o.Keep = None,
+    identifier: o.Identifier = None,
+    count: o.Count = None,
+    unit: o.Unit = None,
+    rule: o.Rule = None,
+    kind: o.Kind = None,
+    hierarchies: o.Hierarchies = None,
+    hierarchy: o.Hierarchy = None,
+    graph: o.Graph = None,
+    weight: o.Weight = None,
+    missing: o.Missing = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    sheet: o.Sheet = None,
+    loss: o.Loss = None,
+    method: o.Method = None,
+    option: o.Option = None,
+    distance: o.Distance = None,
+    withhold: o.Withhold = None,
+    effort: o.Effort = None,
+    improve: o.Improve = None,
+    stop_at: o.StopAt = None,
+    seed: o.Seed = None,
+    threads: o.Threads = None,
+    style: o.Style = None,
+    cells: o.Cells = None,
+    map_to: o.Map = None,
+    as_json: o.Json = False,
+) -> None:
+    """Make a table k-anonymous and write it with a certificate.
+
+    Nothing is written unless an independent check passes. Columns without a role are left out and named. A column whose name holds a comma gets an option of its own: -q age -q "last, first".
+    """  # noqa: E501  (help keeps the line breaks of a docstring)
+    from shoal.cli.progress import shown
+    from shoal.cli.screen.facts import print_json
+    from shoal.cli.screen.release import release_facts, show_release
+    from shoal.cli.stopping import told
+    from shoal.cli.words import files_named, plan_words, table_of
+
+    given = context.params
+    inputs = files_named(given)
+    shoal.check_target(output, inputs=inputs)
+    if map_to is not None:
+        shoal.check_map(map_to, inputs=[*inputs, output])
+    with told(output):
+        with shown() as progress:
+            table = table_of(given)
+            words = plan_words(given, table.frame.columns)
+            release = shoal.anonymize(table.frame, progress=progress, **words)
+            sign = table.delimiter or ","
+            files = release.write(output, delimiter=sign, inputs=inputs, map_to=map_to)
+        if as_json:
+            print_json(release_facts(release, files, table.said))
+        else:
+            show_release(release, files, table.said)

@@ -1,0 +1,67 @@
+"""`shoal attack`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import shoal
+from shoal.cli import options as o
+
+__all__ = ["EXAMPLE", "attack"]
+
+EXAMPLE = "shoal attack out.csv --known register.csv --match age=age,zip=zip -s diagnosis"
+
+
+def attack(
+    context: typer.Context,
+    release: Annotated[Path, typer.Argument(help="The table to be attacked.", show_default=False)],
+    known: o.Known,
+    match: o.Match,
+    sensitive: o.Certain = None,
+    k: o.Few = 5,
+    count: o.Count = None,
+    unit: o.Unit = None,
+    hierarchies: o.Hierarchies = None,
+    hierarchy: o.Hierarchy = None,
+    kind: o.KnownKind = None,
+    nearest: o.Nearest = False,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    sheet: o.Sheet = None,
+    as_json: o.Json = False,
+) -> None:
+    """Try to find known persons in a release, before others do.
+
+    What an outsider who holds an identified register can pin down. Prints counts, never a value.
+    """
+    from shoal.cli.screen.exposure import show_linkage
+    from shoal.cli.screen.facts import print_json
+    from shoal.cli.words import matches_of, names_of, pairs_of, table_of, trees_of
+
+    given = context.params
+    try:  # what is said of the file is said of the register; a release of ours needs no such words
+        table = table_of({"file": release}).frame
+    except shoal.ShoalError:
+        table = table_of({**given, "file": release}).frame
+    register = table_of({**given, "file": known}).frame
+    pairs = matches_of(match, table.columns)
+    found = shoal.attack(
+        table,
+        register,
+        match=pairs,
+        sensitive=names_of(sensitive or (), table.columns),
+        hierarchies=trees_of(given, tuple(pairs)),
+        count=count,
+        unit=unit,
+        k=k,
+        nearest=nearest,
+        kinds=pairs_of(kind, tuple(pairs), option="--kind"),
+    )
+    if as_json:
+        print_json({"attack": found})
+    else:
+        show_linkage(found)

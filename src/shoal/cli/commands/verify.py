@@ -1,0 +1,61 @@
+"""`shoal verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import shoal
+from shoal.cli import options as o
+
+__all__ = ["EXAMPLE", "verify"]
+
+EXAMPLE = "shoal verify out.csv out.certificate.json --original patients.csv"
+
+
+def verify(
+    context: typer.Context,
+    release: Annotated[Path, typer.Argument(help="The published table.", show_default=False)],
+    certificate: o.Certificate,
+    original: o.Original = None,
+    receipt: o.Receipt = None,
+    hierarchies: o.Hierarchies = None,
+    graph: o.Graph = None,
+    missing: o.Missing = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    sheet: o.Sheet = None,
+    strict: o.Strict = False,
+    as_json: o.Json = False,
+) -> None:
+    """Recompute what a certificate claims. Exit 3 where it fails.
+
+    From the release alone, or with --original also from the table it was made of. With --strict a claim
+    that could not be checked is a failure, too.
+    """
+    from shoal.cli.screen.facts import print_json
+    from shoal.cli.screen.findings import show_findings
+    from shoal.cli.words import graphs_of, sign_of, table_of, trees_for
+
+    before = None if original is None else table_of({**context.params, "file": original}).frame
+    findings = shoal.verify(
+        release,
+        certificate,
+        original=before,
+        receipt=receipt,
+        hierarchies=trees_for(certificate, hierarchies or ()),
+        graphs=graphs_of(graph, ()),
+        missing=tuple(missing or ()),
+        delimiter=sign_of(delimiter),
+    )
+    fails = any(finding.holds is False for finding in findings)
+    verified = all(finding.holds is True for finding in findings)
+    if as_json:
+        print_json({"verified": verified, "fails": fails, "findings": findings})
+    else:
+        show_findings(findings)
+    if fails or (strict and not verified):
+        raise typer.Exit(3)

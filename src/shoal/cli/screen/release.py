@@ -1,0 +1,126 @@
+"""What stands on the screen after a release."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from shoal.cli.screen.page import classes, escape, measures, show_list, show_losses
+
+if TYPE_CHECKING:
+    import shoal
+
+__all__ = ["release_facts", "show_release"]
+
+
+def release_facts(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> dict[str, Any]:
+    """What `shoal anonymize --json` says: of the figures those that everybody may see."""
+    about = release.certificate
+    verdict = dataclasses.replace(
+        release.verdict,
+        loss=about.loss,
+        loss_percent=about.loss_percent,
+        columns=about.columns,
+        rules=about.rules,
+        entropy=None,
+    )
+    return {
+        "certificate": {
+            item.name: getattr(about, item.name)
+            for item in dataclasses.fields(about)
+            if item.name != "unread"
+        },
+        "verdict": verdict,
+        "files": files,
+        "left_out": release.left_out,
+        "guessed": release.guessed,
+        "doubts": release.doubts,
+        "repeats": release.repeats,
+        "read": said,
+    }
+
+
+def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> None:
+    """The summary after `shoal anonymize`."""
+    console = Console(highlight=False)
+    about = release.certificate
+    withheld = f", {about.withheld:,} withheld" if about.withheld else ""
+    console.print(
+        f"[bold]{about.published:,}[/] of {about.records:,} rows published{withheld} in "
+        f"[bold]{about.classes:,}[/] {classes(about.classes)}; the smallest holds "
+        f"[bold]{about.smallest_class:,}[/] (k = {about.k}). Method {escape(about.method)}, "
+        f"seed {about.seed}."
+    )
+    console.print(f"[bold]{escape(about.in_words())}[/]")
+    for ruling in about.rules:
+        console.print(f"{escape(ruling.rule)}: holds{measures(ruling)}.")
+    if any(column.loss is not None for column in about.columns):
+        console.print()
+        show_losses(console, about.columns)
+    guessed = f"Guessed of the file: {', '.join(said)}." if said else ""
+    notes = [*([guessed] if guessed else ()), *_notes(release), *_formulas(files)]
+    if notes:
+        console.print()
+        show_list(console, notes)
+    console.print()
+    for what, path, aside in (
+        ("release", files.table, ""),
+        *(("lookup", path, "  (what the ids stand for)") for path in files.lookups),
+        *((("map", files.map, ""),) if files.map is not None else ()),
+        ("certificate", files.certificate, ""),
+        ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
+    ):
+        console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)
+
+
+def _notes(release: shoal.Release) -> Iterable[str]:
+    for name, graph in release.plan.graphs.items():
+        if graph.loops or graph.repeats:
+            yield (
+                f"The graph of {name} has {graph.loops:,} edges from a region to itself and "
+                f"{graph.repeats:,} that stand twice; they were left out."
+            )
+    if release.guessed:
+        kinds = ", ".join(f"{name} {kind}" for name, kind in release.guessed.items())
+        yield f"Kinds were guessed: {kinds}. Declare them with --kind where that is wrong."
+    yield from release.doubts
+    if release.plan.identifier:
+        yield f"Identifiers were dropped: {', '.join(release.plan.identifier)}."
+    if release.plan.style == "centres" and release.plan.centre == "row":
+        yield (
+            "Centres are real rows: each line shows the exact quasi-identifiers of one of its records. "
+            "Leave out --option centre=row to publish middles, which are nobody's."
+        )
+    if release.left_out:
+        yield f"Left out, having no role: {', '.join(release.left_out)}."
+    for one in release.repeats:
+        how = f"{one.values:,} of its values stand in {one.rows:,} rows, one in up to {one.most:,}"
+        missing = f" and {one.missing:,} are missing" if one.missing else ""
+        if one.column in release.left_out:
+            yield (
+                f"Column {one.column} looks as if it told persons apart and repeats: {how}. k counts rows, "
+                f"not persons; --unit {one.column} counts persons."
+            )
+            continue
+        end = "k counts rows, as was asked for."
+        if not release.plan.whom.means_rows:
+            end = f"Every class still holds {release.plan.k:,} different ones."
+        yield f"Identifier {one.column} repeats: {how}{missing}. {end}"
+    for column in release.verdict.sensitive:
+        if column.distinct == 1 and column.closeness_equal > 0:
+            yield (
+                f"In some class everybody has one value of {column.name}, so it is no secret there. "
+                f'--rule "{column.name}: 2-diverse" prevents that.'
+            )
+
+
+def _formulas(files: shoal.Files) -> Iterable[str]:
+    if files.formulas:
+        counts = ", ".join(f"{name} {count:,}" for name, count in files.formulas.items())
+        yield (
+            f"Cells that begin like formulas (=, +, -, @), by column: {counts}. They stand as they were. "
+            "Spreadsheets may run them: clean them first, or tell readers to import these columns as text."
+        )

@@ -1,0 +1,78 @@
+"""What stands on the screen after a check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.padding import Padding
+
+from shoal.cli.screen.page import classes, escape, measures, show_losses, table_of_figures
+
+if TYPE_CHECKING:
+    import shoal
+
+__all__ = ["show_verdict"]
+
+
+def show_verdict(verdict: shoal.Verdict) -> None:
+    """What `shoal check` found."""
+    console = Console(highlight=False)
+    persons, counted = verdict.persons, "records" if verdict.persons is None else "persons"
+    console.print(
+        f"{verdict.records - verdict.withheld:,} records in {verdict.classes:,} "
+        f"{classes(verdict.classes)} of {verdict.smallest_class:,} to {verdict.largest_class:,}, "
+        f"{verdict.mean_class:.2f} on average."
+    )
+    if persons is not None:
+        console.print(f"{persons.total:,} persons, {persons.fewest:,} to {persons.most:,} in a class.")
+    doubt = verdict.doubt
+    if verdict.has_passed:
+        asked = "" if verdict.k is None else f": k = {verdict.k} is met"
+        least = verdict.smallest_class if persons is None else persons.fewest
+        colour = "yellow" if doubt else "green"
+        console.print(f"[bold {colour}]Every class holds at least {least:,} {counted}{asked}.[/]")
+    else:
+        console.print(f"[bold red]NOT ANONYMOUS.[/] {escape(' '.join(verdict.reasons))}")
+    if doubt:
+        console.print(f"[bold yellow]{escape(doubt)}[/]")
+    for ruling in verdict.rules:
+        word = "holds" if ruling.holds else f"fails in {ruling.failing:,} {classes(ruling.failing)}"
+        console.print(f"{escape(ruling.rule)}: {word}{measures(ruling)}.")
+    console.print()
+    if verdict.loss_percent is not None:
+        console.print(f"Loss {verdict.loss_percent:.2f} %.")
+        show_losses(console, verdict.columns)
+        console.print()
+    risk = verdict.risk
+    table = table_of_figures("re-identification", "", figures=1)
+    table.add_row(
+        "highest risk, attacker knows the person is in the table", f"{risk.prosecutor_highest:.2%}"
+    )
+    table.add_row("the same on average", f"{risk.prosecutor_mean:.2%}")
+    table.add_row("highest risk, attacker does not know it", f"{risk.journalist_highest:.2%}")
+    table.add_row(f"share of all {counted} matched right", f"{risk.marketer:.2%}")
+    table.add_row(f"{counted} alone in their class", f"{risk.uniques:,}")
+    console.print(Padding(table, (0, 2)))
+    if verdict.sensitive:
+        console.print()
+        _sensitive(console, verdict.sensitive)
+
+
+def _sensitive(console: Console, columns: Iterable[Any]) -> None:
+    measures = ("distinct", "effective", "(c,2), c", "top share", "t equal", "t ordered")
+    table = table_of_figures("sensitive, worst class", *measures, figures=len(measures))
+    for column in columns:
+        ordered = column.closeness_ordered
+        table.add_row(
+            escape(column.name),
+            str(column.distinct),
+            f"{column.entropy:.2f}",
+            "none" if math.isinf(column.recursive) else f"{column.recursive:.2f}",
+            f"{column.largest_share:.0%}",
+            f"{column.closeness_equal:.3f}",
+            "-" if ordered is None else f"{ordered:.3f}",
+        )
+    console.print(Padding(table, (0, 2)))
