@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 
 import numpy as np
@@ -121,8 +121,16 @@ def test_nothing_but_columns_comes_back_from_pandas():
         objects(1, 2.5, 3, None),
         objects(pd.Timestamp("2020-01-01 00:00:00.000000001"), None, None, None),
         objects((1, 2), (3, 4), None, None),
+        objects({"a": 2.25}, {"b": 2.5}, None, None),
+        objects([{"a": 2.25}], [{"b": 2.5}], None, None),
+        objects(
+            datetime(2020, 1, 1, tzinfo=UTC),
+            datetime(2020, 1, 1, tzinfo=timezone(timedelta(1 / 12))),
+            None,
+            None,
+        ),
     ],
-    ids=["scales", "mixed", "timestamps", "tuples"],
+    ids=["scales", "mixed", "timestamps", "tuples", "keys", "keys inside", "zones"],
 )
 def test_objects_that_would_come_back_changed_are_refused_by_name(cells):
     frame = pd.DataFrame({"age": [1, 2, 3, 4], "x": cells})
@@ -156,6 +164,12 @@ ARROW = {
     "dictionary of numbers": pa.array([1, None, 3, 1]).dictionary_encode(),
     "ordered": pa.DictionaryArray.from_arrays(
         pa.array([0, None, 1, 0], pa.int8()), ["b", "a"], ordered=True
+    ),
+    "ordered, a value twice": pa.DictionaryArray.from_arrays(
+        pa.array([0, 2, 1, 0]), ["b", "b", "a"], ordered=True
+    ),
+    "ordered, with nothing": pa.DictionaryArray.from_arrays(
+        pa.array([0, 2, 1, 0]), ["b", None, "a"], ordered=True
     ),
 }
 

@@ -7,6 +7,7 @@ from datetime import date, datetime
 import polars as pl
 import pytest
 
+import shoal
 from shoal.cli import main
 from shoal.errors import DataError
 from shoal.read.table import read_table
@@ -77,3 +78,26 @@ def test_the_command_line_takes_a_sheet(book, capsys):
         main(["check", str(book), "--sheet", "none", "-q", "zip"])
     assert end.value.code == 2
     assert "Choose one of" in capsys.readouterr().err
+
+
+def test_an_empty_text_is_missing_and_an_empty_column_is_not_warned_of(tmp_path, capfd):
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as made:
+        sheet = made.add_worksheet()
+        sheet.write_row(0, 0, ["code", "n", "nothing"])
+        sheet.write_row(1, 0, ["a", 1])
+        sheet.write_string(2, 0, "")
+        sheet.write_string(2, 1, "")
+    assert read_table(path).frame.rows() == [("a", 1, None), (None, None, None)]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("words", [{"style": "means", "method": "mdav"}, {}, {"style": "suppress"}])
+@pytest.mark.parametrize("keep", [[], ["b"]])
+def test_a_sheet_that_ends_with_missing_cells_is_verified(words, keep, tmp_path):
+    frame = pl.DataFrame({"a": [1.5, 2.5, 3.5, *[None] * 3], "b": [2.25, 3.0, 4.0, *[None] * 3]})
+    release = shoal.anonymize(frame, k=3, quasi=["a"], keep=keep, **words)
+    files = release.write(tmp_path / "out.xlsx")
+    assert read_table(files.table).frame.height == 6
+    findings = shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt)
+    assert [finding.claim for finding in findings if finding.holds is False] == []

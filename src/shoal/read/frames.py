@@ -72,10 +72,15 @@ def declared_orders(frame: Any) -> dict[str, list[Any]]:
 
         ordered = [f.name for f in frame.schema if pa.types.is_dictionary(f.type) and f.type.ordered]
         unified = frame.select(ordered).unify_dictionaries()
-        return {
+        listed = {
             name: unified[name].chunk(0).dictionary.to_pylist()
             for name in ordered
             if unified[name].num_chunks
+        }
+        # Arrow's dictionaries may hold a value twice, or none
+        return {
+            name: [value for value in dict.fromkeys(values) if value is not None]
+            for name, values in listed.items()
         }
     if is_pandas(frame):
         types = zip(map(str, frame.columns), frame.dtypes, strict=True)

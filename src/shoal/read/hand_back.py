@@ -56,7 +56,7 @@ def origin_of(frame: Any, table: pl.DataFrame, kept: Sequence[str]) -> Origin:
         columns = {name: frame.iloc[:, table.columns.index(name)] for name in kept}
         for name, column in columns.items():
             if column.dtype == object:
-                _check_objects(name, column)
+                _check_objects(column, table[name])
         kind, types = "pandas", {name: column.dtype for name, column in columns.items()}
     orders = declared_orders(frame)
     origin = Origin(kind, types, {name: orders[name] for name in kept if name in orders})
@@ -103,8 +103,9 @@ def _refused(name: str, why: str, instead: str) -> DataError:
     return DataError(f"Column {name!r} {why}: it would not come back as it went in. {instead}", column=name)
 
 
-def _check_objects(name: str, column: Any) -> None:
-    """Refuse objects of several types, or of a type that would come back as another."""
+def _check_objects(column: Any, read: pl.Series) -> None:
+    """Refuse objects of several types, or such as come back as others: `read` is what became of them."""
+    name = read.name
     present = column[column.notna()].tolist()
     found = {type(cell) for cell in present}
     plain = {np.str_: str, np.bytes_: bytes, np.int64: int, np.float64: float, np.ndarray: list}
@@ -114,6 +115,11 @@ def _check_objects(name: str, column: Any) -> None:
         raise _refused(name, f"holds objects of the type {names}", "Give it one plain type first.")
     if kinds == {Decimal} and len({cell.as_tuple().exponent for cell in present}) > 1:
         raise _refused(name, "holds decimals of different scales", "Round them to one scale first.")
+    if kinds & {list, dict, datetime, time}:  # of other keys, in other zones
+        before = [repr(cell.tolist() if isinstance(cell, np.ndarray) else cell) for cell in present]
+        if before != [repr(cell) for cell in read.drop_nulls().to_list()]:
+            names = ", ".join(sorted(one.__name__ for one in found))
+            raise _refused(name, f"holds a {names} that has no like here", "Give it a plain type first.")
 
 
 def _arrow(cells: Any, wanted: Any, order: list[Any] | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,8 @@ from shoal.read.whole import whole
 
 __all__ = ["read_sheet"]
 
+QUIET = logging.NullHandler()
+
 
 def read_sheet(path: Path, *, sheet: str | None = None) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table on a sheet, and what is to be said of it."""
@@ -22,6 +25,8 @@ def read_sheet(path: Path, *, sheet: str | None = None) -> tuple[pl.DataFrame, t
     except ModuleNotFoundError:
         raise MissingExtra("fastexcel", extra="excel") from None
     check_book(path)
+    # it warns of empty columns, which are none; whoever listens to its log still hears it
+    logging.getLogger("fastexcel").addHandler(QUIET)
     book = fastexcel.read_excel(path)
     sheets = book.sheet_names
     if sheet is not None and sheet not in sheets:
@@ -35,6 +40,7 @@ def read_sheet(path: Path, *, sheet: str | None = None) -> tuple[pl.DataFrame, t
     names = read_names(["" if name is None else name for name in first.row(0)], path)
     # every row is looked at: a type that the first ones suggest would empty cells further down
     frame: pl.DataFrame = book.load_sheet(at, schema_sample_rows=None).to_polars()
+    frame = frame.with_columns(pl.col(pl.String).replace("", None))  # an empty text is missing, as in CSV
     frame = whole(frame.rename(dict(zip(frame.columns, names, strict=True))))
     frame, left = without_nameless(_days(frame), path)
     return frame, (*said, *left, *tell_empty(frame))
