@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -57,16 +57,21 @@ def faces_at(table: Table, level: tuple[int, ...]) -> list[tuple[tuple[Any, ...]
     return rows
 
 
-def all_choices(table: Table, k: int, quota: int) -> Iterator[Choice]:
-    """Every choice that withholds no more than the quota."""
+def all_choices(
+    table: Table, k: int, quota: int, obeys: Callable[[list[int]], bool] = lambda rows: True
+) -> Iterator[Choice]:
+    """Every choice that withholds no more than the quota; a class whose rows do not obey is withheld."""
     for level in product(*(range(top + 1) for top in heights(table))):
         rows = faces_at(table, level)
         size: Counter[Any] = Counter()
-        for (face, _), count in zip(rows, table.counts, strict=True):
+        members: dict[Any, list[int]] = defaultdict(list)
+        for row, ((face, _), count) in enumerate(zip(rows, table.counts, strict=True)):
             size[face] += count
+            members[face] += [row] * count
+        lost = {face for face, its in members.items() if size[face] < k or not obeys(its)}
         withheld, loss = 0, 0.0
         for (face, cost), count in zip(rows, table.counts, strict=True):
-            if size[face] < k:
+            if face in lost:
                 withheld += count
                 loss += count * table.weight
             else:

@@ -44,6 +44,8 @@ _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
     "loss": loss.prove,
     "radius": radius.prove,
 }
+_WITH_RULES = frozenset({"levels"})
+"""Objectives whose bound knows rules; what others prove holds without rules, and so with them."""
 _AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, float]], Proof | None]] = {
     "cellular": cellular.again,
     "loss": loss.again,
@@ -64,7 +66,7 @@ def prove(objective: str, coded: Coded, task: Task, found: Proof | None = None) 
         return found  # the only bound there is
     proofs = [found] if found is not None else []
     if objective in _PROOFS:
-        proofs.append(_PROOFS[objective](coded, task))
+        proofs.append(_PROOFS[objective](coded if objective in _WITH_RULES else coded.plain, task))
     return max(proofs, key=lambda proof: proof.bound, default=None)
 
 
@@ -89,6 +91,6 @@ def again(
 ) -> Proof | None:
     """The bound that a certificate names, from its recorded parameters; None where it is not known."""
     if objective in _AGAIN:
-        return _AGAIN[objective](coded, task, name, parameters)
+        return _AGAIN[objective](coded.plain, task, name, parameters)
     proof = prove(objective, coded, task)
     return proof if proof is not None and proof.name == name else None

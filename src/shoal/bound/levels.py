@@ -1,7 +1,7 @@
 """Total loss with one level for each column, and the least that any choice of levels has.
 
 The bound is that of a search over all choices (`kernels/levels.py`, docs/proofs/levels.md). It speaks of
-releases with one level for each column: others may lose less.
+releases with one level for each column, which withhold whole classes: others may lose less. Rules count.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def loss_at_levels(coded: Coded, grouping: Grouping) -> float:
 
 def prove(coded: Coded, task: Task) -> Proof:
     """The least loss of all choices; less where the search ended before its time."""
-    found = cheapest_levels(lattice_of(coded), task.k, task.withhold, looks_for(task.effort))
+    found = cheapest_levels(lattice_of(coded, task.k), task.k, task.withhold, looks_for(task.effort))
     return Proof(NAME, found.bound)

@@ -10,9 +10,9 @@ from shoal.encode.tree import climb
 from shoal.errors import DataError
 from shoal.model.coded import Ruled
 from shoal.model.missing import missing_to_null
+from shoal.model.packed_rules import measure_of
 from shoal.model.plain import check_plain
 from shoal.model.plan import Plan
-from shoal.model.rule import Rule
 
 __all__ = ["code_of_unit", "code_of_values"]
 
@@ -21,7 +21,7 @@ Codes = NDArray[np.int32]
 
 def code_of_values(frame: pl.DataFrame, plan: Plan) -> tuple[tuple[Ruled, ...], list[Codes]]:
     """One column of codes per sensitive column and way to measure it; missing is a value of its own."""
-    wanted = dict.fromkeys((rule.column, _measure(rule)) for rule in plan.rules_read)
+    wanted = dict.fromkeys((rule.column, measure_of(rule)) for rule in plan.rules_read)
     columns: list[Ruled] = []
     codes: list[Codes] = []
     for name, measure in wanted:
@@ -36,10 +36,6 @@ def code_of_values(frame: pl.DataFrame, plan: Plan) -> tuple[tuple[Ruled, ...], 
         columns.append(column)
         codes.append(its_codes)
     return tuple(columns), codes
-
-
-def _measure(rule: Rule) -> str:
-    return rule.distance if rule.distance in {"ordered", "hierarchy"} else "value"
 
 
 def code_of_unit(series: pl.Series) -> tuple[Codes, int]:

@@ -10,6 +10,7 @@ from shoal.errors import PlanError, choices
 from shoal.model.column import Column
 from shoal.model.facts import Facts
 from shoal.model.plan import Plan
+from shoal.model.rule import CLOSE
 
 __all__ = ["METHODS", "check_fit", "facts", "fill_options", "load"]
 
@@ -89,9 +90,12 @@ def check_fit(name: str, plan: Plan, columns: tuple[Column, ...]) -> None:
         )
     if plan.withhold > 0 and not its.withholds:
         raise PlanError(f"Method {name!r} cannot withhold rows. Leave out withhold.", field="withhold")
-    if (plan.rules or plan.whom.unit is not None) and its.obeys == "none":
+    close = [rule.text for rule in plan.rules_read if rule.kind == CLOSE]
+    if close and plan.withhold > 0 and its.obeys == "itself":
         raise PlanError(
-            f"Method {name!r} takes neither rules nor a unit. Choose another method.", field="method"
+            f"Method {name!r} cannot withhold rows under {close[0]!r}: what is withheld would change the "
+            "table that every class is compared with. Leave out withhold, or the rule.",
+            field="withhold",
         )
     for column in columns:
         if column.kind not in its.takes:

@@ -2,11 +2,13 @@
 
 Problem
     Choose a level of its hierarchy for every column, the same for all rows (full-domain recoding), and
-    withhold the records of classes below k, as far as allowed, so that the total loss is least.
+    withhold the records of classes below k, or that break a rule, as far as allowed, so that the total loss
+    is least.
 
 Guarantee
     Optimal among all releases with one level for each column, proved by a search over all choices; where
-    that ends before its time, the bound says how far the best can be.
+    that ends before its time, the bound says how far the best can be. Where there are rules, among those
+    that withhold whole classes: a part of a class may obey though the whole does not.
 
 Method
     A greedy descent from the top finds a good choice. Then levels are fixed for one column after the
@@ -34,7 +36,8 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.errors import TooFewRows
-from shoal.kernels.levels import cheapest_levels, classes_at
+from shoal.kernels.levels import cheapest_levels, kept_at
+from shoal.kernels.rules.violation import make_tallies
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping, Proof
@@ -50,7 +53,7 @@ FACTS = Facts(
     time="at worst O(n) for each choice of levels",
     paper="LeFevre et al., SIGMOD 2005; Kohlmayer et al., PASSAT 2012",
     takes=frozenset({"number", "date", "tree", "label"}),
-    obeys="none",
+    obeys="itself",
     styles=frozenset({"generalize", "suppress"}),
 )
 
@@ -59,7 +62,7 @@ def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded` on the best levels; the module docstring states the guarantee."""
     if coded.total < task.k:
         raise TooFewRows(rows=coded.total, k=task.k)
-    lattice = lattice_of(coded)
+    lattice = lattice_of(coded, task.k)
     found = cheapest_levels(
         lattice,
         task.k,
@@ -67,10 +70,9 @@ def group(coded: Coded, task: Task) -> Grouping:
         looks_for(task.effort),
         lambda share: task.progress("choosing levels", share),
     )
-    its, classes = classes_at(lattice, found.level)
-    size = np.bincount(its, weights=lattice.held, minlength=classes)
+    its, kept = kept_at(lattice, make_tallies(lattice.rules), found.level, task.k)
     label = np.full(coded.distinct, WITHHELD, dtype=np.int64)
-    label[coded.count > 0] = np.where(size[its] >= task.k, its, WITHHELD)
+    label[coded.count > 0] = np.where(kept, its, WITHHELD)
     return Grouping.of_labels(
         label,
         coded.count,

@@ -1,9 +1,11 @@
 """One level for each column: what a choice costs, and the cheapest of all choices.
 
-`lattice` is that of `model/levels.py`. The search fixes the levels of one column after the other. With
-some columns fixed and the others left at their top, a class below k stays below k whatever the others
-become: its records are withheld in every choice that goes on from here, and the rest pay at least for the
-fixed columns (docs/proofs/levels.md).
+`lattice` is that of `model/levels.py`. A class below k, or one that breaks a rule, is lost: its records are
+withheld. The search fixes the levels of one column after the other. With some columns fixed and the others
+left at their top, a class below k stays below k whatever the others become, and so does one that breaks a
+lasting rule: its records are withheld in every choice that goes on from here; the rest pay at least for the
+fixed columns. Other rules count where nothing may be withheld, since a part of such a class breaks them,
+and where all columns are fixed (docs/proofs/levels.md).
 """
 
 from __future__ import annotations
@@ -15,8 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner
+from shoal.kernels.rules.violation import (
+    MINE,
+    Tallies,
+    clear,
+    make_tallies,
+    note,
+    sort_present,
+    violation,
+)
 
-__all__ = ["Cheapest", "cheapest_levels", "classes_at", "cost_of"]
+__all__ = ["Cheapest", "cheapest_levels", "cost_of", "kept_at"]
 
 SLICE = 50_000_000
 """Rows looked at between two reports."""
@@ -65,8 +76,8 @@ def _number(key, many, label):
     return found
 
 
-@entry
-def classes_at(lattice, level):
+@inner
+def _classes_at(lattice, level):
     """The class of each row where every column stands on its level, by first sight; how many there are."""
     rows = lattice.held.size
     key = np.zeros(rows, dtype=np.int64)
@@ -84,17 +95,55 @@ def classes_at(lattice, level):
     return label, _number(key, rows, label)
 
 
+@inner
+def _lose_unruly(lattice, rules, tallies, row, held, label, many, size, found, k):
+    """Set the size of each of the `found` classes that breaks a rule to 0."""
+    start = np.zeros(found + 1, dtype=np.int64)
+    for i in range(many):
+        start[label[i] + 1] += 1
+    for its in range(found):
+        start[its + 1] += start[its]
+    place = start.copy()
+    order = np.empty(many, dtype=np.int64)
+    for i in range(many):
+        order[place[label[i]]] = i
+        place[label[i]] += 1
+    for its in range(found):
+        if size[its] < k:
+            continue
+        for j in range(start[its], start[its + 1]):
+            i = order[j]
+            note(rules, tallies, lattice.value, row[i], held[i], MINE)
+        sort_present(rules, tallies)
+        if violation(rules, tallies, MINE, size[its]) > 0.0:
+            size[its] = 0
+        clear(rules, tallies)
+
+
 @entry
-def cost_of(lattice, level, k, quota):
-    """What a choice costs, inf where it withholds more than the quota."""
-    label, many = classes_at(lattice, level)
+def kept_at(lattice, tallies, level, k):
+    """The class of each row on these levels, and whether each row may be published."""
+    label, many = _classes_at(lattice, level)
     size = np.zeros(many, dtype=np.int64)
     for i in range(label.size):
         size[label[i]] += lattice.held[i]
+    if lattice.rules.limit.size:
+        row = np.arange(label.size).astype(np.int32)
+        _lose_unruly(lattice, lattice.rules, tallies, row, lattice.held, label, label.size, size, many, k)
+    kept = np.empty(label.size, dtype=np.bool_)
+    for i in range(label.size):
+        kept[i] = size[label[i]] >= k
+    return label, kept
+
+
+@entry
+def cost_of(lattice, tallies, level, k, quota):
+    """What a choice costs, inf where it withholds more than the quota."""
+    label, kept = kept_at(lattice, tallies, level, k)
     withheld = 0
     cost = 0.0
     for i in range(label.size):
-        if size[label[i]] < k:
+        if not kept[i]:
             withheld += lattice.held[i]
         else:
             cost += lattice.held[i] * _row_cost(lattice, level, i)
@@ -147,13 +196,16 @@ class _Search(NamedTuple):
     key: NDArray[np.int64]
     new: NDArray[np.int32]
     size: NDArray[np.int64]
+    tallies: Tallies
 
 
 @inner
 def _look(lattice, search, depth, axis, level, k, quota):
     """A node with one more column on a level: what is withheld then, and what is paid at least.
 
-    Leaves the classes in `search.new` and their records in `search.size`. Above the quota inf is paid.
+    Rules that a part of a lost class may obey count in the last column, or where nothing may be withheld.
+    Leaves the classes in `search.new` and their records in `search.size`, 0 where a rule is broken. Above
+    the quota inf is paid.
     """
     row, held, label = search.row[depth], search.held[depth], search.label[depth]
     many = search.many[depth]
@@ -164,7 +216,9 @@ def _look(lattice, search, depth, axis, level, k, quota):
     at = lattice.offset[axis] + level * lattice.size[axis]
     withheld = search.withheld[depth]
     pay = search.pay[depth]
-    if nodes == 1:
+    rules = lattice.rules if quota == 0 or depth == lattice.levels.size - 1 else lattice.lasting
+    same = nodes == 1 and (quota == 0 or rules.limit.size == lattice.lasting.limit.size)
+    if same:
         search.new[:many] = label[:many]
     else:
         for i in range(many):
@@ -173,6 +227,8 @@ def _look(lattice, search, depth, axis, level, k, quota):
         search.size[:found] = 0
         for i in range(many):
             search.size[search.new[i]] += held[i]
+        if rules.limit.size:
+            _lose_unruly(lattice, rules, search.tallies, row, held, search.new, many, search.size, found, k)
         for i in range(many):
             if search.size[search.new[i]] < k:
                 withheld += held[i]
@@ -180,7 +236,7 @@ def _look(lattice, search, depth, axis, level, k, quota):
             return withheld, np.inf
     under = lattice.offset[axis] + floor[axis] * lattice.size[axis]
     for i in range(many):
-        if nodes > 1 and search.size[search.new[i]] < k:
+        if not same and search.size[search.new[i]] < k:
             pay += held[i] * (lattice.full - _row_cost(lattice, floor, row[i]))
         else:
             code = lattice.codes[row[i], axis]
@@ -210,7 +266,7 @@ def _go_down(lattice, search, depth, level, withheld, pay, k):
 
 @inner
 def _merge(lattice, search, depth):
-    """Make rows one that are in one class and alike in the other columns on their floors."""
+    """Make rows one that are in one class and alike to rules and in the other columns on their floors."""
     row, held, label = search.row[depth], search.held[depth], search.label[depth]
     many = search.many[depth]
     room = 1
@@ -218,6 +274,10 @@ def _merge(lattice, search, depth):
         search.key[i] = label[i]
         if label[i] >= room:
             room = label[i] + 1
+    if lattice.marks > 1:
+        room *= lattice.marks
+        for i in range(many):
+            search.key[i] = search.key[i] * lattice.marks + lattice.mark[row[i]]
     for axis in range(depth, lattice.levels.size):
         level = search.floor[depth, axis]
         nodes = lattice.nodes[axis, level]
@@ -272,6 +332,7 @@ def _rule_out(lattice, search, depth, first, k, quota):
 def _search_on(lattice, search, k, quota, work):
     """Search until so many rows were looked at; whether all is done."""
     last = lattice.levels.size - 1
+    lasts = quota == 0 or lattice.rules.limit.size == lattice.lasting.limit.size
     until = search.now[2] + work
     if search.now[1] == 0 and not _rule_out(lattice, search, 0, 1, k, quota):
         search.now[0] = -1
@@ -285,8 +346,9 @@ def _search_on(lattice, search, k, quota, work):
             continue
         search.next[depth] -= 1
         withheld, pay = _look(lattice, search, depth, depth, level, k, quota)
-        if withheld > quota:  # and so does every level below
-            search.next[depth] = -1
+        if withheld > quota:
+            if depth < last or lasts:  # and so does every level below
+                search.next[depth] = -1
         elif pay < search.cost[0] * TIE:
             if depth == last:
                 search.cost[0] = pay
@@ -304,10 +366,11 @@ def _least_left(lattice, search, k, quota):
     """What the choices that were not looked at cost at least."""
     least = search.cost[0]
     last = lattice.levels.size - 1
+    lasts = quota == 0 or lattice.rules.limit.size == lattice.lasting.limit.size
     for depth in range(search.now[0], -1, -1):  # a node is made in the line below, which is done with
         for level in range(search.next[depth], search.floor[depth, depth] - 1, -1):
             withheld, pay = _look(lattice, search, depth, depth, level, k, quota)
-            if withheld > quota:
+            if withheld > quota and (depth < last or lasts):
                 break
             if pay < search.cost[0] * TIE and depth < last:
                 _go_down(lattice, search, depth, level, withheld, pay, k)
@@ -317,7 +380,7 @@ def _least_left(lattice, search, k, quota):
     return least
 
 
-def _begin(lattice, level: NDArray[np.int64], cost: float) -> _Search:
+def _begin(lattice, tallies: Tallies, level: NDArray[np.int64], cost: float) -> _Search:
     rows, axes = lattice.codes.shape
     search = _Search(
         row=np.empty((axes, rows), dtype=np.int32),
@@ -334,6 +397,7 @@ def _begin(lattice, level: NDArray[np.int64], cost: float) -> _Search:
         key=np.empty(rows, dtype=np.int64),
         new=np.empty(rows, dtype=np.int32),
         size=np.empty(rows, dtype=np.int64),
+        tallies=tallies,
     )
     search.row[0] = np.arange(rows)
     search.held[0] = lattice.held
@@ -342,12 +406,12 @@ def _begin(lattice, level: NDArray[np.int64], cost: float) -> _Search:
     return search
 
 
-def _descend(lattice, level: NDArray[np.int64], cost: float, k: int, quota: int):
+def _descend(lattice, tallies: Tallies, level: NDArray[np.int64], cost: float, k: int, quota: int):
     """Lower the level that saves most, again and again; of equal costs the finer choice."""
     looks = 0
     while True:
         lower = [level - one for one in np.eye(level.size, dtype=np.int64)[level > 0]]
-        costs = [float(cost_of(lattice, its, k, quota)) for its in lower]
+        costs = [float(cost_of(lattice, tallies, its, k, quota)) for its in lower]
         looks += len(lower)
         if not costs or min(costs) * TIE > cost:
             return level, cost, looks
@@ -368,15 +432,17 @@ def cheapest_levels(
         offset=lattice.offset[order],
         nodes=np.ascontiguousarray(lattice.nodes[order]),
     )
+    tallies = make_tallies(lattice.rules)
     top = turned.levels - 1
-    level, cost, looks = _descend(turned, top, float(cost_of(turned, top, k, quota)), k, quota)
-    search = _begin(turned, level.copy(), cost)
+    cost = float(cost_of(turned, tallies, top, k, quota))
+    level, cost, looks = _descend(turned, tallies, top, cost, k, quota)
+    search = _begin(turned, tallies, level.copy(), cost)
     done = False
     while not done and search.now[2] < work:
         report(search.now[2] / work)
         done = bool(_search_on(turned, search, k, quota, min(SLICE, work)))
     bound = float(search.cost[0]) if done else float(_least_left(turned, search, k, quota))
-    level, cost, more = _descend(turned, search.best, float(search.cost[0]), k, quota)
+    level, cost, more = _descend(turned, tallies, search.best, float(search.cost[0]), k, quota)
     back = np.empty_like(level)
     back[order] = level
     return Cheapest(back, cost, min(cost, bound), looks + more + int(search.now[1]))

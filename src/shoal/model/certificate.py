@@ -99,6 +99,8 @@ class Certificate:
         least = self.least_percent
         if least is not None:
             alike = "" if self.objective == "loss" else " with one level for each column"
+            if alike and self.rules and self.plan.withhold > 0:
+                alike += ", withholding whole classes,"
             return f"{lost}No release of this table{alike} can lose less than {_figure(least)} %: {within}."
         what = OBJECTIVES.get(self.objective, self.objective).partition(":")[0]
         return (

@@ -122,7 +122,7 @@ class Coded:
     distinct row of each input row; `records` the records of each input row where a column counts them,
     else None; `space` the distance the plan names. The order of the input rows changes `row` alone.
     Where the plan has rules or a unit, `held` says what they look at, and distinct rows differ in that
-    too; no method sees such a table, only its `plain`.
+    too; only a method that obeys rules itself sees such a table, the others its `plain`.
     """
 
     codes: NDArray[np.int32]

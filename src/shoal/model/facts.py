@@ -52,8 +52,8 @@ class Facts:
     `improves` says that improvement always follows the method, not only when asked for; such a method
     has an option `search` that switches it off. `obeys` says what rules may do to its groups:
     `exchange` records and merge, `merge` whole groups only, merge so that boxes stay `apart`, merge those
-    that stand `beside` each other by the grouping, or `none`. `factor` is proved for every table; where a
-    run proves one for its own table, that is at least `least_factor`.
+    that stand `beside` each other by the grouping, or nothing: it obeys `itself`. `factor` is proved for
+    every table; where a run proves one for its own table, that is at least `least_factor`.
     """
 
     title: str

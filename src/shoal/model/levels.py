@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.model.coded import Coded
 from shoal.model.column import SET, TREE, Axis, Column
+from shoal.model.packed_rules import PackedRules, lasting, no_rules, pack_rules
 from shoal.model.task import Effort
 
 __all__ = ["Lattice", "Levels", "lattice_of", "levels_of", "looks_for"]
@@ -34,7 +35,9 @@ class Lattice(NamedTuple):
 
     Column c with code x stands on level l in node `node[offset[c] + l * size[c] + x]` of the
     `nodes[c, l]` there, for `cost` at the same place, weights multiplied in; it has `levels[c]` levels.
-    A row holds `held` records; rows without any are left out. A withheld record costs `full`.
+    A row holds `held` records; rows without any are left out. A withheld record costs `full`. Rules look at
+    the line of `value` of a row; rows of one `mark`, below `marks`, are alike to them. No part of a class
+    that breaks one of the `lasting` rules obeys it; of the others, some part of such a class breaks them.
     """
 
     codes: Codes
@@ -46,6 +49,11 @@ class Lattice(NamedTuple):
     nodes: NDArray[np.int64]
     cost: Floats
     full: float
+    rules: PackedRules
+    lasting: PackedRules
+    value: Codes
+    mark: NDArray[np.int64]
+    marks: int
 
 
 def levels_of(column: Column) -> Levels:
@@ -88,8 +96,8 @@ def _costs(axis: Axis, starts: NDArray[np.int32], ends: NDArray[np.int64]) -> Fl
     return np.where(ends > starts, axis.share, 0.0)
 
 
-def lattice_of(coded: Coded) -> Lattice:
-    """The levels of all columns of a table. Needs columns of one axis each."""
+def lattice_of(coded: Coded, k: int) -> Lattice:
+    """The levels of all columns of a table, and its rules. Needs columns of one axis each."""
     tables = [levels_of(column) for column in coded.columns]
     most = max(len(table.first) for table in tables)
     nodes = np.zeros((len(tables), most), dtype=np.int64)
@@ -104,6 +112,13 @@ def lattice_of(coded: Coded) -> Lattice:
             node.append(names.ravel().astype(np.int32))
         cost.append(table.cost.ravel() * column.weight)
     present = coded.count > 0
+    some = np.flatnonzero(present)
+    rules, value = no_rules(), np.zeros((some.size, 0), dtype=np.int32)
+    mark = np.zeros(some.size, dtype=np.int64)
+    if coded.held is not None:
+        values, rules = pack_rules(coded.held, some, coded.count[some], k)
+        value = np.ascontiguousarray(values[some])
+        mark = np.unique(value, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
     return Lattice(
         codes=np.ascontiguousarray(coded.codes[present]),
         held=coded.count[present],
@@ -114,6 +129,11 @@ def lattice_of(coded: Coded) -> Lattice:
         nodes=nodes,
         cost=np.concatenate(cost),
         full=coded.weight,
+        rules=rules,
+        lasting=lasting(rules),
+        value=value,
+        mark=mark,
+        marks=int(mark.max(initial=0)) + 1,
     )
 
 

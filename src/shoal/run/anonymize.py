@@ -141,24 +141,25 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     will_improve = about.objective == "loss" and (task.improve or always)
     if will_improve:
         prepare(task)
-    grouping: Grouping = load(method).group(coded.plain, task)
+    obeys_itself = about.obeys == "itself"
+    grouping: Grouping = load(method).group(coded if obeys_itself else coded.plain, task)
     if about.objective == "loss" and task.stop_at is not None:
         # the search must know the bound to know when to stop
-        proof = prove(about.objective, coded.plain, task, grouping.proof)
+        proof = prove(about.objective, coded, task, grouping.proof)
         grouping = replace(grouping, proof=proof)
     if will_improve:
         grouping = improve(coded.plain, grouping, task)
-    if coded.held is not None:
+    if coded.held is not None and not obeys_itself:
         task.progress("enforcing rules", 0.0)
         grouping = enforce(coded, grouping, task, about)
     return grouping
 
 
 def bound_of(objective: str, task: Task, found: Proof | None, coded: Coded) -> Proof | None:
-    """The strongest bound; rules only make the best worse, so the bound without them holds."""
+    """The strongest bound there is for an objective."""
     if objective == "loss" and task.stop_at is not None and found is not None:
         return found  # it was proved before the search
-    return prove(objective, coded.plain, task, found)
+    return prove(objective, coded, task, found)
 
 
 @contextmanager

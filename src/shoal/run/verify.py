@@ -130,15 +130,15 @@ def _findings(
     seen = None
     if coded is not None:
         whole |= coded.held.trees if coded.held is not None else {}
-        coded = coded.plain
-        ranges = ranges_seen(table, certificate, coded, receipt)
+        ranges = ranges_seen(table, certificate, coded.plain, receipt)
         seen = as_published(coded, ranges) if ranges is not None else None
+    plain = seen.plain if seen is not None else None
     findings += verify_release(
-        table, certificate, digest=digest, hierarchies=whole, coded=seen, exact=exact
+        table, certificate, digest=digest, hierarchies=whole, coded=plain, exact=exact
     )
     if coded is None or plan is None:
         return [*findings, bound_named(certificate) or Finding("bound", None, "It needs the rows.")]
-    findings += verify_original(table, certificate, original, coded, seen=seen, missing=missing)
+    findings += verify_original(table, certificate, original, coded.plain, seen=plain, missing=missing)
     if seen is None:
         detail = f"Published cells do not tell the unit of a release with hidden cells. {GIVE_RECEIPT}"
         return [*findings, bound_named(certificate) or Finding("bound", None, detail)]

@@ -9,23 +9,14 @@ from numpy.typing import NDArray
 
 from shoal.kernels.distance.packed import PackedMetric, pack_metric
 from shoal.kernels.distance.spans import group_losses
-from shoal.kernels.rules import violation
 from shoal.kernels.rules.chains import Chains, make_chains
+from shoal.kernels.rules.violation import UP_TO
 from shoal.model.coded import Coded, Held
-from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
+from shoal.model.packed_rules import PackedRules, measure_of, pack_rules
+from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE
 from shoal.model.task import Task
 
-__all__ = ["RuledPieces", "lacking", "pack", "strata_of"]
-
-_KINDS = {
-    DISTINCT: violation.DISTINCT,
-    ENTROPY: violation.ENTROPY,
-    RECURSIVE: violation.RECURSIVE,
-    "share": violation.SHARE,
-    "equal": violation.EQUAL,
-    "ordered": violation.ORDERED,
-    "hierarchy": violation.HIERARCHY,
-}
+__all__ = ["RuledPieces", "lacking", "strata_of"]
 
 MOST_STRATA = 50
 """Values of a column that are strata of their own; more of them share."""
@@ -42,7 +33,7 @@ class RuledPieces(NamedTuple):
     coded: Coded
     codes: NDArray[np.int32]
     packed: PackedMetric
-    rules: violation.Rules
+    rules: PackedRules
     value: NDArray[np.int32]
     row: Integers
     held: Integers
@@ -51,12 +42,12 @@ class RuledPieces(NamedTuple):
     @classmethod
     def of(cls, coded: Coded, held: Held, row: Integers, count: Integers, task: Task) -> RuledPieces:
         """What these pieces of a table obey."""
-        value, rules = pack(held, row, count, task.k)
+        value, rules = pack_rules(held, row, count, task.k)
         codes, packed = pack_metric(coded.metric, coded.codes)
         return cls(coded, codes, packed, rules, value, row, count, task)
 
     @property
-    def table(self) -> tuple[NDArray[np.int32], PackedMetric, violation.Rules, NDArray[np.int32]]:
+    def table(self) -> tuple[NDArray[np.int32], PackedMetric, PackedRules, NDArray[np.int32]]:
         """What kernels need to know first."""
         return self.codes, self.packed, self.rules, self.value
 
@@ -73,7 +64,7 @@ class RuledPieces(NamedTuple):
         return float(group_losses(self.coded.codes, self.coded.metric, rows, starts) @ sizes)
 
 
-def strata_of(value: NDArray[np.int32], rules: violation.Rules, row: Integers) -> tuple[Integers, bool]:
+def strata_of(value: NDArray[np.int32], rules: PackedRules, row: Integers) -> tuple[Integers, bool]:
     """What each group gets its fair share of: the values of all columns, in few strata each.
 
     Whether all records of a stratum have the same values comes with it.
@@ -83,60 +74,11 @@ def strata_of(value: NDArray[np.int32], rules: violation.Rules, row: Integers) -
     for column, size in enumerate(np.diff(rules.offset, append=rules.share.shape[1]) - 1):
         if size > 1:
             # shares summed up to the value, so that neighbours of many values stand together
-            place = rules.share[violation.UP_TO, rules.offset[column] + value[row, column]]
+            place = rules.share[UP_TO, rules.offset[column] + value[row, column]]
             exact &= bool(size <= MOST_STRATA)
             few = value[row, column] if size <= MOST_STRATA else (place * MOST_STRATA).astype(np.int64)
             stratum = np.unique(stratum * (MOST_STRATA + 1) + few, return_inverse=True)[1].ravel()
     return stratum.astype(np.int64), exact and int(stratum.max(initial=0)) < 4 * MOST_STRATA
-
-
-def pack(held: Held, row: Integers, count: Integers, k: int) -> tuple[NDArray[np.int32], violation.Rules]:
-    """The values behind our distinct rows, the unit last, and the rules over them."""
-    place = {(column.name, column.measure): at for at, column in enumerate(held.columns)}
-    sizes = [column.size for column in held.columns]
-    value = held.value
-    limits = [
-        (_kind(rule), place[rule.column, _measure(rule)], rule.limit, rule.tail) for rule in held.rules
-    ]
-    if held.unit is not None:
-        limits.append((violation.DISTINCT, len(sizes), float(k), 0))
-        sizes.append(held.units)
-        value = np.column_stack([value, held.unit])
-    value = np.ascontiguousarray(value, dtype=np.int32)
-    offset = np.r_[0, np.cumsum(np.array(sizes, dtype=np.int64) + 1)]
-    share = np.zeros((3, offset[-1]))
-    height, levels, level_offset = [], [np.zeros(0, dtype=np.int32)], []
-    for at, size in enumerate(sizes):
-        start, end = offset[at], offset[at] + size
-        own = np.bincount(value[row, at], weights=count, minlength=size) / count.sum()
-        share[violation.OWN, start:end] = own
-        share[violation.UP_TO, start:end] = np.cumsum(own)
-        share[violation.SUMS, start + 1 : end + 1] = np.cumsum(share[violation.UP_TO, start:end])
-        level_offset.append(sum(level.size for level in levels))
-        tree = held.columns[at].tree if at < len(held.columns) else None
-        height.append(0)
-        if tree is not None:
-            has_missing = size > len(tree.leaves)
-            height[-1] = max(tree.height, 1) if has_missing else tree.height
-            for level in range(height[-1]):
-                first = tree.first[min(level, tree.height)]
-                levels.append(np.append(first, [len(tree.leaves)] * has_missing).astype(np.int32))
-    asked = [(kind, at, tail, sizes[at], height[at], level_offset[at]) for kind, at, _, tail in limits]
-    return value, violation.Rules(
-        asked=np.array(asked, dtype=np.int64),
-        limit=np.array([limit for _, _, limit, _ in limits], dtype=np.float64),
-        offset=offset[:-1],
-        share=share,
-        level=np.concatenate(levels),
-    )
-
-
-def _kind(rule: Rule) -> int:
-    return _KINDS[rule.distance if rule.kind == CLOSE else rule.kind]
-
-
-def _measure(rule: Rule) -> str:
-    return rule.distance if rule.distance in {"ordered", "hierarchy"} else "value"
 
 
 def lacking(held: Held, row: Integers, count: Integers, k: int) -> list[str]:
@@ -153,7 +95,7 @@ def lacking(held: Held, row: Integers, count: Integers, k: int) -> list[str]:
     for rule in held.rules:
         if rule.kind == CLOSE:
             continue
-        code = held.value[row, place[rule.column, _measure(rule)]]
+        code = held.value[row, place[rule.column, measure_of(rule)]]
         tally = np.sort(np.bincount(code, weights=count))[::-1]
         tally = tally[tally > 0]
         most = int(tally[0]) if tally.size else 0

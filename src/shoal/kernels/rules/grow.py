@@ -11,7 +11,7 @@ from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.packed import AT, FORM, LENGTH, PackedMetric, width
 from shoal.kernels.distance.spans import SET
 from shoal.kernels.rules.chains import NONE, insert, put, with_row
-from shoal.kernels.rules.violation import MINE, Rules, make_tallies, shift, violation
+from shoal.kernels.rules.violation import MINE, make_tallies, shift, violation
 
 __all__ = ["FREE", "grow_mixed"]
 
@@ -51,7 +51,7 @@ class Nest(NamedTuple):
 def grow_mixed(
     codes: NDArray[np.int32],
     packed: PackedMetric,
-    rules: Rules,
+    rules,
     value: NDArray[np.int32],
     row: Integers,
     held: Integers,

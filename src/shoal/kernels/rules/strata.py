@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.packed import PackedMetric
 from shoal.kernels.rules.chains import NONE, put, with_row
-from shoal.kernels.rules.violation import Rules, clear, make_tallies, note, sort_present, violation
+from shoal.kernels.rules.violation import clear, make_tallies, note, sort_present, violation
 
 __all__ = ["cut_strata"]
 
@@ -19,7 +19,7 @@ Integers = NDArray[np.int64]
 def cut_strata(
     codes: NDArray[np.int32],
     packed: PackedMetric,
-    rules: Rules,
+    rules,
     value: NDArray[np.int32],
     row: Integers,
     held: Integers,

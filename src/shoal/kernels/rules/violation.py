@@ -2,6 +2,7 @@
 
 A group's counts stand in a tally, one slot per value of each ruled column; `present` lists the values
 that may occur (those of two groups under comparison, in order), so that rare values cost nothing.
+`rules` are those of `model/packed_rules.py`, and the kinds stand in the order of its KINDS.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ __all__ = [
     "TAIL",
     "THEIRS",
     "UP_TO",
-    "Rules",
     "Tallies",
     "clear",
     "make_tallies",
@@ -51,23 +51,6 @@ MINE, THEIRS, BOTH = np.int64(0), np.int64(1), np.int64(2)
 """The tallies."""
 
 
-class Rules(NamedTuple):
-    """All rules of a table, packed.
-
-    A line of `asked` per rule: its kind, column and tail, the column's values, the height of its hierarchy
-    and where its levels begin in `level`. The values of a column have slots from `offset` on, one more than
-    there are. `share` has a line for a value's share of the whole table, for the sum of shares up to
-    it, and for the sum of those sums before it. Each level holds for each value
-    the first one below its ancestor.
-    """
-
-    asked: NDArray[np.int64]
-    limit: NDArray[np.float64]
-    offset: NDArray[np.int64]
-    share: NDArray[np.float64]
-    level: NDArray[np.int32]
-
-
 class Tallies(NamedTuple):
     """Where groups are counted: three tallies, the values present in each column and how many, and room."""
 
@@ -77,7 +60,7 @@ class Tallies(NamedTuple):
     room: NDArray[np.float64]
 
 
-def make_tallies(rules: Rules) -> Tallies:
+def make_tallies(rules) -> Tallies:
     """Three tallies of nothing."""
     slots = rules.share.shape[1]
     return Tallies(
