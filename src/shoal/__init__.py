@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shoal.model.fields import FIELDS, Field
     from shoal.model.files import Files
     from shoal.model.graph import Graph
+    from shoal.model.guess import Guess, Guesses
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
     from shoal.model.plan import Plan
     from shoal.model.report import Context, Report
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from shoal.model.verdict import Finding, Verdict
     from shoal.model.whom import Whom
     from shoal.read.context import read_context
+    from shoal.read.first_plan import guess_plan
     from shoal.read.graph import read_graph
-    from shoal.read.guess import guess_plan
+    from shoal.read.guess import guess
     from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from shoal.run.cellular import cellular
     from shoal.run.check import check_table
     from shoal.run.compare import compare, draw, methods
+    from shoal.run.first_plan import write_plan
     from shoal.run.outsider import attack, risk
     from shoal.run.release import Release
     from shoal.run.report import report
@@ -59,6 +62,8 @@ _HOMES = {
     "Files": "model.files",
     "Finding": "model.verdict",
     "Graph": "model.graph",
+    "Guess": "model.guess",
+    "Guesses": "model.guess",
     "Hierarchy": "model.hierarchy",
     "Linkage": "model.exposure",
     "MissingExtra": "errors",
@@ -88,7 +93,8 @@ _HOMES = {
     "compare": "run.compare",
     "draw": "run.compare",
     "flat": "model.hierarchy",
-    "guess_plan": "read.guess",
+    "guess": "read.guess",
+    "guess_plan": "read.first_plan",
     "methods": "run.compare",
     "parse_builder": "read.hierarchy",
     "prefixes": "model.hierarchy",
@@ -101,6 +107,7 @@ _HOMES = {
     "report": "run.report",
     "risk": "run.outsider",
     "verify": "run.verify",
+    "write_plan": "run.first_plan",
 }
 
 __all__ = [
@@ -116,6 +123,8 @@ __all__ = [
     "Files",
     "Finding",
     "Graph",
+    "Guess",
+    "Guesses",
     "Hierarchy",
     "Linkage",
     "MissingExtra",
@@ -145,6 +154,7 @@ __all__ = [
     "compare",
     "draw",
     "flat",
+    "guess",
     "guess_plan",
     "methods",
     "parse_builder",
@@ -158,6 +168,7 @@ __all__ = [
     "report",
     "risk",
     "verify",
+    "write_plan",
 ]
 
 

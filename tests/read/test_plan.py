@@ -9,7 +9,7 @@ import yaml
 from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
-from shoal.read.guess import guess_plan
+from shoal.read.first_plan import guess_plan
 from shoal.read.plan import READERS, read_plan
 
 CANARY = "Zyxwvut73"
@@ -177,7 +177,7 @@ def test_roles_and_kinds_are_guessed(write):
     assert words["kinds"] == {
         "Geburtsdatum": "date(%d.%m.%Y)",
         "age": "number",
-        "zip code": "label",
+        "zip code": "tree",
         "Sexe": "label",
         "first seen": "date",
     }

@@ -281,6 +281,10 @@ PlanFile = Annotated[
     Path | None,
     typer.Option("--plan", metavar="FILE", help="A plan file; options given here override it."),
 ]
+PlanTo = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="A new file for the plan: .yaml."),
+]
 Output = Annotated[
     Path,
     typer.Option(

@@ -6,6 +6,9 @@ row of the table, or of any part of it, can look its cells up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -14,8 +17,7 @@ from shoal.encode import label, number, place, region, tree
 from shoal.errors import DataError, PlanError
 from shoal.model import missing
 from shoal.model.column import Column
-from shoal.model.guess import doubt_label, guess_kind
-from shoal.model.kind import Kind
+from shoal.model.guess import doubt_label, guess_kind, is_questionable
 from shoal.model.known import Book, Known
 from shoal.model.names import check_named, check_published_names
 from shoal.model.plain import check_plain, check_text, check_texts, is_plain
@@ -29,12 +31,32 @@ Codes = NDArray[np.int32]
 def survey(frame: pl.DataFrame, plan: Plan) -> Known:
     """Learn the quasi-identifiers of `frame`; the second border where a plan is checked."""
     _check_columns(frame, plan)
+    guessed = {name: _guessed(frame[name], plan) for name in plan.quasi if plan.kind(name) is None}
+    doubts = _doubts(frame, guessed, plan)
+    plan = replace(plan, kinds={**plan.kinds, **guessed})
     books = tuple(_book_of(frame, name, plan) for name in plan.quasi)
     _check_published([book.column for book in books], plan)
-    guessed = {book.column.name: book.column.kind for book in books if plan.kind(book.column.name) is None}
-    labels = [name for name, kind in guessed.items() if kind == "label"]
-    doubts = [doubt_label(frame[name], plan.missing) for name in labels]
-    return Known(books, guessed, tuple(doubt for doubt in doubts if doubt))
+    return Known(books, guessed, doubts)
+
+
+def _guessed(series: pl.Series, plan: Plan) -> str:
+    return guess_kind(missing_to_null(series.unique() if is_plain(series.dtype) else series, plan))
+
+
+def _doubts(frame: pl.DataFrame, guessed: Mapping[str, str], plan: Plan) -> tuple[str, ...]:
+    """What speaks against kinds that were guessed; a question where they are hardly meant."""
+    said = []
+    for name in (name for name, kind in guessed.items() if kind == "label"):
+        doubt = doubt_label(frame[name], plan.missing)
+        if doubt and is_questionable(frame[name], plan.missing):
+            raise DataError(
+                f"{doubt} Nobody said its kind, and sets of so many labels are hardly meant; the kind "
+                "label says that they are.",
+                field="kinds",
+                column=name,
+            )
+        said += [doubt] if doubt else []
+    return tuple(said)
 
 
 def look_up(frame: pl.DataFrame, book: Book) -> tuple[Codes, ...]:
@@ -70,15 +92,15 @@ def _book_of(frame: pl.DataFrame, name: str, plan: Plan) -> Book:
 
 
 def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, tuple[Codes, ...]]:
-    declared = plan.kind(name)
-    if declared is not None and declared.name == "place":
-        pair = [missing_to_null(frame[part], plan) for part in declared.parts]
+    kind = plan.kind(name)
+    assert kind is not None, "what nobody declared was guessed before"
+    if kind.name == "place":
+        pair = [missing_to_null(frame[part], plan) for part in kind.parts]
         if plan.style == "suppress":
-            text = place.place_text(pair[0], pair[1], name, declared)
-            return label.encode_suppressed(text, declared, plan)
-        return place.encode_place(pair[0], pair[1], name, declared, plan)
+            text = place.place_text(pair[0], pair[1], name, kind)
+            return label.encode_suppressed(text, kind, plan)
+        return place.encode_place(pair[0], pair[1], name, kind, plan)
     series = missing_to_null(frame[name], plan)
-    kind = declared if declared is not None else Kind(guess_kind(series))
     if kind.name == "region":
         region.check_regions(series, plan)
     if plan.style == "suppress":

@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, PlanError
+from shoal.model.bands import Band
 
 if TYPE_CHECKING:
     import numpy as np
@@ -257,7 +258,7 @@ def prefixes(*lengths: int) -> Builder:
 
 
 def bins(*widths: float) -> Builder:
-    """Levels of ever wider bins that start at 0: `bins(5, 10, 50)` for ages."""
+    """Levels of ever wider bins that start at 0: `bins(5, 10, 50)` for ages, or bands such as `[50-60)`."""
     if not widths or not all(math.isfinite(width) and width > 0 for width in widths):
         raise PlanError("bins needs widths above 0, such as bins(5, 10, 50).", field="hierarchies")
     # floats would put 0.3 into the bin [0.2, 0.3) of width 0.1, and print a million bins as one
@@ -269,10 +270,10 @@ def bins(*widths: float) -> Builder:
             )
 
     def path(value: str) -> list[str]:
-        number = Decimal(value)
-        if not number.is_finite() or abs(number.adjusted()) > 300:
-            raise ValueError
-        top, bottom = number.as_integer_ratio()
+        band = Band.parse(value)
+        if band is not None:
+            return _bins_of(value, band, exact)
+        top, bottom = _sane(value).as_integer_ratio()
         names = []
         for width in exact:
             step, parts = width.numerator, width.denominator
@@ -281,7 +282,38 @@ def bins(*widths: float) -> Builder:
         return names
 
     text = ", ".join(_decimal(width.numerator, width.denominator) for width in exact)
-    return Builder(f"bins({text})", path, Decimal)
+    return Builder(f"bins({text})", path, _edge)
+
+
+def _edge(value: str) -> Fraction:
+    """By what numbers and bands are ordered: themselves, or where they begin."""
+    band = Band.parse(value)
+    if band is None:
+        return Fraction(_sane(value))
+    return band.low if band.low is not None else Fraction(-(10**16))
+
+
+def _sane(value: str) -> Decimal:
+    number = Decimal(value)
+    if not number.is_finite() or abs(number.adjusted()) > 300:
+        raise ValueError
+    return number
+
+
+def _bins_of(value: str, band: Band, widths: Sequence[Fraction]) -> list[str]:
+    """The bins that hold a band whole; an open one is in none, and one that crosses an edge has no tree."""
+    if band.width is None:
+        return []
+    names: list[str] = []
+    for width in widths:
+        start = band.bin(width)
+        if start is None and (names or band.width <= width):
+            raise ValueError
+        if start is not None:
+            end = start + width
+            name = f"[{_decimal(*start.as_integer_ratio())}, {_decimal(*end.as_integer_ratio())})"
+            names += [name] if name != value else []
+    return names
 
 
 def _decimal(top: int, bottom: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 import yaml
@@ -19,7 +20,9 @@ def compose(path: Path) -> yaml.Node:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise PlanError(f"{path} is larger than {MOST_BYTES // 2**20} MB. Is it a plan or a hierarchy?")
-        text = path.read_text(encoding="utf-8-sig")
+        raw = path.read_bytes()
+        # what PowerShell's > writes has a mark of UTF-16 in front
+        text = raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except OSError as error:
         raise PlanError(f"{path} cannot be opened: {error.strerror or 'unknown reason'}.") from None
     except UnicodeError:

@@ -5,7 +5,7 @@ Words of six letters and more, and those not in Latin letters, also count inside
 
 from __future__ import annotations
 
-__all__ = ["IDENTIFIER", "PERSON", "QUASI", "SENSITIVE", "WEAK_IDENTIFIER"]
+__all__ = ["IDENTIFIER", "OUTCOME", "PERSON", "QUASI", "SENSITIVE", "WEAK_IDENTIFIER"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -57,9 +57,17 @@ QUASI = _words(
     """
 )
 
+OUTCOME = _words(
+    """
+    readmitted readmission rehospitalised rehospitalized wiederaufnahme outcome target response died
+    deceased survived survival relapse rezidiv recidivism churn churned defaulted salaryclass
+    incomeclass verstorben ergebnis resultat esito desenlace
+    """
+)
+
 SENSITIVE = _words(
     """
-    diagnosis diagnose diagnostic diagnostico diagnosi disease illness krankheit maladie
+    diag diagnosis diagnoses diagnose diagnostic diagnostico diagnosi disease illness krankheit maladie
     enfermedad malattia doenca ziekte choroba condition icd symptom treatment behandlung therapy
     therapie medication medikament drug procedure salary gehalt salaire salario stipendio
     salaris wage wages lohn income einkommen revenu ingreso ingresos reddito renda inkomen cost

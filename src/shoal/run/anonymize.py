@@ -93,7 +93,7 @@ def anonymize(
         proof = at.bound(seen, partial(bound_of, objective, task, found))
     figures = measure(plan, objective, seen, grouping, verdict, proof)
     receipt = replace(at.seal(table), figures=replace(figures, places=places))
-    certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks)
+    certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)
     handed, lookups = at.hand_back(table, published)
     progress("done", 1.0)
     return Release(

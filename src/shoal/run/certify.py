@@ -79,8 +79,12 @@ def certify(
     verdict: Verdict,
     receipt: Receipt,
     lookups: Mapping[str, str],
+    guessed: Mapping[str, str],
 ) -> Certificate:
-    """All that is claimed of a release, in the objective's own unit, as rounded as everybody may see it."""
+    """All that is claimed of a release, in the objective's own unit, as rounded as everybody may see it.
+
+    `guessed` has the kinds that nobody declared.
+    """
     facts = facts_of(method)
     exact = receipt.figures
     assert exact is not None, "a release is measured before it is certified"
@@ -124,7 +128,7 @@ def certify(
         plan=AsRun.of(
             plan,
             method=method,
-            kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns},
+            kinds={c.name: str(Kind(c.kind, ", ".join(c.parts))) for c in coded.columns} | dict(guessed),
             mark=receipt.mark,
         ),
     )

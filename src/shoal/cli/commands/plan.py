@@ -9,20 +9,27 @@ from shoal.cli import options as o
 
 __all__ = ["EXAMPLE", "plan"]
 
-EXAMPLE = "shoal plan patients.csv > plan.yaml"
+EXAMPLE = "shoal plan patients.csv -o plan.yaml"
 
 
 def plan(
     context: typer.Context,
     file: o.File,
+    output: o.PlanTo = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     sheet: o.Sheet = None,
 ) -> None:
-    """Print a plan with guessed roles and kinds, to be edited."""
+    """Make a plan with guessed roles, kinds, rules and hierarchies, to be edited.
+
+    It is printed, or written to a new file. Every line says why, and none shows a cell.
+    """
     from shoal.cli.terminal import print_utf8
     from shoal.cli.words import table_of
 
     table = table_of(context.params)
-    print_utf8(shoal.guess_plan(table.frame, path=file))
+    if output is None:
+        print_utf8(shoal.guess_plan(table.frame, path=file))
+    else:
+        print(f"plan         {shoal.write_plan(table.frame, output, of=file, inputs=[file])}")
