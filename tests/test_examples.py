@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
@@ -78,3 +79,16 @@ def test_the_example_is_not_published_by_rows_unless_someone_asks_for_it():
     # what docs/how-to/whom.md says of it
     error = caught.value
     assert (error.column, error.classes, error.failing, error.fewest) == ("patient_id", 937, 669, 1)
+
+
+def test_the_program_publishes_what_verifies_and_is_held_by_strict_types(tmp_path):
+    program = EXAMPLES / "program.py"
+    to = tmp_path / "out.csv"
+    command = [sys.executable, program, EXAMPLES / "hospital.csv", to]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("At most ")
+    assert done.stderr == ""
+    assert to.exists()
+    settings = tomllib.loads((EXAMPLES.parent / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert settings["strict"]
+    assert "examples/program.py" in settings["files"]  # CI runs mypy on it

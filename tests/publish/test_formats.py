@@ -105,3 +105,19 @@ def test_a_csv_of_one_column_has_no_blank_line_and_verifies(kind, tmp_path):
         files.table, files.certificate, original=pl.DataFrame({"a": cells}), receipt=files.receipt
     )
     assert [finding.claim for finding in findings if finding.holds is False] == []
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_a_disk_that_takes_no_more_is_an_error_of_ours_and_leaves_nothing(ending, tmp_path):
+    resource = pytest.importorskip("resource")
+    frame = pl.DataFrame({"age": [*range(300)], "note": [f"{CANARY} {number}" for number in range(300)]})
+    release = shoal.anonymize(frame, k=3, quasi=["age"], keep=["note"], method="mondrian")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700, before[1]))  # in place of a full disk
+    try:
+        with pytest.raises(shoal.ShoalError) as caught:
+            release.write(tmp_path / f"out{ending}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    said_by(caught.value, CANARY)
+    assert not [*tmp_path.iterdir()]

@@ -8,6 +8,8 @@ Parquet and Arrow must give the very same table.
 from __future__ import annotations
 
 import csv
+import errno
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -102,7 +104,10 @@ def _write_parquet(
 ) -> None:
     import polars as pl
 
-    table.write_parquet(path)
+    try:
+        table.write_parquet(path)
+    except pl.exceptions.PolarsError:  # so it says that a disk is full
+        raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
     compare(table, lambda: pl.read_parquet(path, glob=False, hive_partitioning=False))
 
 
