@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shoal.check.any_table import judge_any
 from shoal.check.attack import link
+from shoal.check.chain import verify_chain
 from shoal.check.claims import Claims, ranges_in
 from shoal.check.exposure import expose
 from shoal.check.judge import judge
@@ -21,6 +22,7 @@ __all__ = [
     "link",
     "persons_in_classes",
     "ranges_in",
+    "verify_chain",
     "verify_original",
     "verify_release",
 ]

@@ -332,4 +332,23 @@ ReportTo = Annotated[
     Path,
     typer.Option("-o", "--output", metavar="FILE", help="The report: .html.", show_default=False),
 ]
+Before = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A release that this one follows in a series, its certificate beside it. Repeatable.",
+    ),
+]
+Series = Annotated[
+    str | None,
+    typer.Option(metavar=_choices("series"), help=_means("series"), rich_help_panel=RESULT),
+]
+After = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The former release of the series: its certificate.",
+        rich_help_panel=RESULT,
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit 3 also where a claim could not be checked.")]

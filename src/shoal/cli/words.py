@@ -38,6 +38,7 @@ PLAIN = (
     "effort",
     "improve",
     "stop_at",
+    "series",
     "seed",
     "threads",
 )
@@ -117,7 +118,7 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
 
 def files_named(given: Mapping[str, Any]) -> list[Path]:
     """Every file the command line names as an input, so that none is overwritten."""
-    named = [given[word] for word in ("file", "plan", "original") if given.get(word) is not None]
+    named = [given[word] for word in ("file", "plan", "original", "after") if given.get(word) is not None]
     for text in given.get("hierarchies") or ():
         folder = Path(text)
         named += sorted(folder.iterdir()) if folder.is_dir() else [Path(text.partition("=")[2])]

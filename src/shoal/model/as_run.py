@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
@@ -45,6 +45,7 @@ class AsRun:
     improve: bool
     stop_at: float | None
     seed: int
+    series: str | None = field(default=None, metadata={"since": "2.1"})
 
     @classmethod
     def of(cls, plan: Plan, *, method: str, kinds: Mapping[str, str], mark: Callable[[str], str]) -> AsRun:

@@ -12,12 +12,13 @@ from typing import cast
 from shoal.model.as_run import AsRun
 from shoal.model.facts import OBJECTIVES, TOTAL_LOSS
 from shoal.model.figures import round_down
+from shoal.model.series import InSeries
 from shoal.model.verdict import ColumnLoss, Ruling
 from shoal.model.written import Aside, is_newer, read_file, to_plain
 
 __all__ = ["VERSION", "Certificate"]
 
-VERSION = "2.0"
+VERSION = "2.1"
 """Of the format: its minor part grows with every field that is added, which then needs a default."""
 
 
@@ -29,9 +30,9 @@ class Certificate:
     `loss_percent` the same as a share of everything there was to lose. What was lost is rounded up, the
     bound down, the ratio is of the rounded figures; the exact ones are in the private receipt. `plan` is
     the plan as run, hierarchies and marks by salted fingerprints. `rules` holds what each rule measures in
-    the worst class, and that the unit's holds. `release` and `original` are fingerprints, filled in on
-    writing; `original` is salted, and the salt stays in the receipt. `unread` is what a file says in fields
-    that no certificate of ours has.
+    the worst class, and that the unit's holds. `series` says which release of a series this is. `release`
+    and `original` are fingerprints, filled in on writing; `original` is salted, and the salt stays in the
+    receipt. `unread` is what a file says in fields that no certificate of ours has.
     """
 
     shoal: str
@@ -59,6 +60,7 @@ class Certificate:
     more: Mapping[str, object] = field(default_factory=dict)
     release: str | None = None
     original: str | None = None
+    series: InSeries | None = field(default=None, metadata={"since": "2.1"})
     version: str = VERSION
     unread: Aside = field(default_factory=dict)
 

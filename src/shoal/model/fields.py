@@ -199,6 +199,16 @@ _ALL = (
         page="methods/improve.md",
     ),
     Field("stop_at", NUMBER, "Stop once this close to the bound, as value / bound.", "1.10", "never"),
+    Field(
+        "series",
+        WORD,
+        "How releases of a table that lives on follow one another. ledger: rows only arrive, and each "
+        "release holds new ones alone.",
+        "ledger",
+        "a release by itself",
+        ("ledger",),
+        "how-to/series.md",
+    ),
     Field("seed", WHOLE, "Where chance begins: the same seed gives the same release.", "1", "0"),
     Field("threads", WHOLE, "Threads to use, 0 for all; never changes the release.", "2", "0"),
     Field("engine", WORD, "Where it runs; never changes the release.", "memory", "memory"),

@@ -12,6 +12,7 @@ from shoal.model.as_run import AsRun
 from shoal.model.certificate import Certificate
 from shoal.model.figures import Figures
 from shoal.model.receipt import Receipt
+from shoal.model.series import InSeries
 from shoal.model.verdict import ColumnLoss, Ruling
 
 __all__ = ["MEANINGS"]
@@ -45,6 +46,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "columns": "what was lost by column",
         "more": "sums of squares where means are published, rounded up; what a centre is; digests of the "
         "lookup tables of ids",
+        "series": "which release of a series this is; null for a release by itself",
         "release": "SHA-256 of the published file",
         "original": "a salted fingerprint of what came in; the salt is in your private receipt",
     },
@@ -53,6 +55,11 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "hierarchies": "By column the text of a builder, or the salted fingerprint of a hierarchy.",
         "graphs": "By column the salted fingerprint of a graph.",
         "missing": "The salted fingerprint of all missing marks; null where there are none.",
+    },
+    InSeries: {
+        "mode": "how releases follow one another",
+        "number": "which one this is; the first is 1",
+        "before": "SHA-256 of all that the certificate of the former release says; null for the first",
     },
     ColumnLoss: {
         "name": "the column",

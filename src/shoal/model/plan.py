@@ -13,6 +13,7 @@ from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.rule import Rule
+from shoal.model.series import MODES
 from shoal.model.task import Effort, whole_of
 from shoal.model.whom import Whom
 
@@ -62,6 +63,7 @@ class Plan:
     effort: str = "normal"
     improve: bool = False
     stop_at: float | None = None
+    series: str | None = None
     seed: int = 0
     threads: int = 0
     engine: str = "memory"
@@ -245,6 +247,8 @@ class Plan:
             raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.", field="stop_at")
         if self.style == "centres":
             self._check_centres()
+        if self.series is not None and self.series not in MODES:
+            raise PlanError(f"There is no series {self.series!r}. {choices(MODES)}", field="series")
         Effort.parse(self.effort)
 
     def _check_centres(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Receipt", "fingerprint"]
 
-VERSION = "2.0"
+VERSION = "2.1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ GIVE = {
     "hierarchies": "Give the hierarchies.",
     "graphs": "Give the graphs.",
     "missing": "Give the missing marks.",
+    "before": "Give the former releases.",
 }
 """How a finding asks for what `verify` was not given, by its keyword."""
 

@@ -33,6 +33,7 @@ class Details(TypedDict, total=False):
     effort: str
     improve: bool
     stop_at: float | None
+    series: str | None
     seed: int
     threads: int
     engine: str

@@ -34,12 +34,26 @@ class _Unfit(Exception):
 
 def to_plain(value: Any) -> dict[str, Any]:
     """A value as JSON has it, together with what was kept aside when it was read."""
-    plain = asdict(value)
+    plain = _as_of(value, asdict(value), value.version)
     for (*spot, name), said in plain.pop(ASIDE).items():
         inner: Any = plain
         for step in spot:
             inner = inner[step]
         inner[name] = said
+    return plain
+
+
+def _as_of(value: Any, plain: dict[str, Any], version: str) -> dict[str, Any]:
+    """Without the fields that the version of the file did not have: what it says stays as it was.
+
+    The metadata of such a field tells the version `since` which files have it.
+    """
+    for item in fields(value):
+        inner = getattr(value, item.name)
+        if is_newer(item.metadata.get("since", version), version):
+            del plain[item.name]
+        elif is_dataclass(inner):
+            plain[item.name] = _as_of(inner, plain[item.name], version)
     return plain
 
 

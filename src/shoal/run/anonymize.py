@@ -23,6 +23,7 @@ from shoal.model.words import Words
 from shoal.run.certify import certify, measure
 from shoal.run.plans import plan_of
 from shoal.run.release import Release
+from shoal.run.series import take_place
 
 __all__ = ["anonymize", "bound_of", "form_groups", "task_of", "threads"]
 
@@ -33,6 +34,7 @@ def anonymize(
     plan: Plan | None = None,
     *,
     matrix: Any = None,
+    after: Any = None,
     progress: Progress = quiet,
     **words: Unpack[Words],
 ) -> Release:
@@ -46,6 +48,7 @@ def anonymize(
         plan: What is wanted; not needed where keywords say it.
         matrix: The distance of every two rows, in the order of the frame, for methods that take the
             distance `matrix`.
+        after: The former release of a series, which this one follows: its certificate, a file or a value.
         progress: Called with what is being done, in words without cells, and the share done.
 
     Returns:
@@ -67,7 +70,7 @@ def anonymize(
         True
 
     """
-    plan = plan_of(plan, words)
+    plan, place = take_place(plan_of(plan, words), after)
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
     at = engines.load(plan.engine)
@@ -94,6 +97,7 @@ def anonymize(
     figures = measure(plan, objective, seen, grouping, verdict, proof)
     receipt = replace(at.seal(table), figures=replace(figures, places=places))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)
+    certificate = replace(certificate, series=place)
     handed, lookups = at.hand_back(table, published)
     progress("done", 1.0)
     return Release(

@@ -122,6 +122,7 @@ class Release:
         return (
             f"{state}{about.published:,} of {about.records:,} rows published in {classes}, "
             f"the smallest of {about.smallest_class:,}.",
+            *((about.series.in_words(),) if about.series is not None else ()),
             about.in_words(),
         )
 

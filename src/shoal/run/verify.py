@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.check import verify_original, verify_release
+from shoal.check import verify_chain, verify_original, verify_release
 from shoal.encode import encode
 from shoal.encode.published import as_published
 from shoal.errors import DataError, PlanError, ShoalError
 from shoal.group import METHODS, fill_options
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
-from shoal.model.files import lookups_beside
+from shoal.model.files import Files, lookups_beside
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan, words_of
@@ -55,12 +55,14 @@ def verify(
     lookups: Mapping[str, Any] | None = None,
     missing: Sequence[str] = (),
     delimiter: str | None = None,
+    before: Sequence[Any] = (),
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
 
     `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
     are needed for the loss of trees, graphs for that of regions, missing marks for the original. Lookups of
-    published ids are looked for beside the release.
+    published ids are looked for beside the release. `before` are files of releases that this one follows in
+    a series, with their certificates beside them.
     """
     table, digest = _table_of(release, delimiter)
     others: list[Finding] = []
@@ -78,12 +80,13 @@ def verify(
         raise PlanError("The receipt is not a file that Shoal wrote.")
     table, findings = _written_out(table, release, certificate, lookups or {})
     findings += others
-    before, _ = _table_of(original, delimiter) if original is not None else (None, None)
+    findings += verify_chain(certificate, [_former(one, delimiter) for one in before])
+    was, _ = _table_of(original, delimiter) if original is not None else (None, None)
     findings += _findings(
         table,
         certificate,
         digest=digest,
-        original=before,
+        original=was,
         receipt=receipt,
         hierarchies=hierarchies or {},
         graphs=graphs_of(graphs or {}),
@@ -199,6 +202,17 @@ def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | No
     frame = read_table(os.fspath(table), delimiter=delimiter).frame
     with open(table, "rb") as file:
         return frame, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _former(path: Any, delimiter: str | None) -> tuple[Certificate, str]:
+    """The certificate beside a former release, and the SHA-256 of that release."""
+    if not isinstance(path, str | os.PathLike):
+        raise PlanError(
+            "A former release is given as a file, with its certificate beside it.", field="before"
+        )
+    digest = _table_of(path, delimiter)[1]
+    assert digest is not None, "a file has a fingerprint"
+    return Certificate.of_json(_text_of(Files.beside(path).certificate), release=digest), digest
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

@@ -47,6 +47,8 @@ def anonymize(
     threads: o.Threads = None,
     style: o.Style = None,
     cells: o.Cells = None,
+    series: o.Series = None,
+    after: o.After = None,
     map_to: o.Map = None,
     as_json: o.Json = False,
 ) -> None:
@@ -69,7 +71,7 @@ def anonymize(
         with shown() as progress:
             table = table_of(given)
             words = plan_words(given, table.frame.columns)
-            release = shoal.anonymize(table.frame, progress=progress, **words)
+            release = shoal.anonymize(table.frame, after=after, progress=progress, **words)
             sign = table.delimiter or ","
             files = release.write(output, delimiter=sign, inputs=inputs, map_to=map_to)
         if as_json:

@@ -28,6 +28,7 @@ def verify(
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     sheet: o.Sheet = None,
+    before: o.Before = None,
     strict: o.Strict = False,
     as_json: o.Json = False,
 ) -> None:
@@ -40,16 +41,17 @@ def verify(
     from shoal.cli.screen.findings import show_findings
     from shoal.cli.words import graphs_of, sign_of, table_of, trees_for
 
-    before = None if original is None else table_of({**context.params, "file": original}).frame
+    was = None if original is None else table_of({**context.params, "file": original}).frame
     findings = shoal.verify(
         release,
         certificate,
-        original=before,
+        original=was,
         receipt=receipt,
         hierarchies=trees_for(certificate, hierarchies or ()),
         graphs=graphs_of(graph, ()),
         missing=tuple(missing or ()),
         delimiter=sign_of(delimiter),
+        before=before or (),
     )
     fails = any(finding.holds is False for finding in findings)
     verified = all(finding.holds is True for finding in findings)

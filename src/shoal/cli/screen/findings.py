@@ -23,6 +23,7 @@ GIVEN = {
     "hierarchies": "--hierarchies",
     "graphs": "--graph",
     "missing": "--missing",
+    "before": "--before",
 }
 """The options of `shoal verify` that give what a finding needs."""
 

@@ -55,6 +55,8 @@ def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]
         f"seed {about.seed}."
     )
     console.print(f"[bold]{escape(about.in_words())}[/]")
+    if about.series is not None:
+        console.print(escape(about.series.in_words()))
     for ruling in about.rules:
         console.print(f"{escape(ruling.rule)}: holds{measures(ruling)}.")
     if any(column.loss is not None for column in about.columns):
