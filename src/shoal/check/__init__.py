@@ -7,6 +7,7 @@ from shoal.check.attack import link
 from shoal.check.chain import verify_chain
 from shoal.check.claims import Claims, ranges_in
 from shoal.check.exposure import expose
+from shoal.check.in_order import judge_in_order
 from shoal.check.judge import judge
 from shoal.check.measured import check_receipt
 from shoal.check.original import verify_original
@@ -19,6 +20,7 @@ __all__ = [
     "expose",
     "judge",
     "judge_any",
+    "judge_in_order",
     "link",
     "persons_in_classes",
     "ranges_in",

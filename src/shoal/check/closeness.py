@@ -12,10 +12,15 @@ from shoal.check.mix import Mix
 
 __all__ = ["equal_distance", "ordered_distance"]
 
+Floats = NDArray[np.float64]
 
-def equal_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
-    """The greatest distance where all values are equally far apart: half the sum of |p - q|."""
-    whole = _whole(mix)
+
+def equal_distance(mix: Mix, sizes: Floats, whole: Floats | None = None) -> float:
+    """The greatest distance where all values are equally far apart: half the sum of |p - q|.
+
+    `whole` has the share of each value in the whole table, where the classes are not all of it.
+    """
+    whole = _whole(mix) if whole is None else whole
     starts = mix.start[:-1]
     p = mix.records / np.repeat(sizes, np.diff(mix.start))
     q = whole[mix.value]
@@ -24,7 +29,7 @@ def equal_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
     return float(max(0.0, ((here + 1.0) / 2).max()))
 
 
-def ordered_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
+def ordered_distance(mix: Mix, sizes: Floats, whole: Floats | None = None) -> float:
     """The greatest earth mover's distance where values stand in a row, 1 from first to last.
 
     Per class the sum over the m - 1 gaps between neighbouring values of |P - Q| / (m - 1), P and Q
@@ -33,7 +38,7 @@ def ordered_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
     """
     if mix.values < 2:
         return 0.0
-    up_to = np.cumsum(_whole(mix))[:-1]
+    up_to = np.cumsum(_whole(mix) if whole is None else whole)[:-1]
     total = np.r_[0.0, np.cumsum(up_to)]
     gaps = up_to.size
     starts, entries = mix.start[:-1], np.diff(mix.start)
@@ -52,8 +57,8 @@ def ordered_distance(mix: Mix, sizes: NDArray[np.float64]) -> float:
     return float(max(0.0, distance.max()))
 
 
-def _whole(mix: Mix) -> NDArray[np.float64]:
+def _whole(mix: Mix) -> Floats:
     counts = np.zeros(mix.values)
     np.add.at(counts, mix.value, mix.records)
-    shares: NDArray[np.float64] = counts / counts.sum()
+    shares: Floats = counts / counts.sum()
     return shares

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.check.closeness import equal_distance, ordered_distance
 from shoal.check.kanonymity import Classes, codes_of
-from shoal.check.mix import mix_of
+from shoal.check.mix import Mix, mix_of
 from shoal.model.verdict import Sensitive
 
-__all__ = ["measure", "numbers_of"]
+__all__ = ["measure", "numbers_of", "ranks_of_values", "worst_of"]
+
+Floats = NDArray[np.float64]
 
 
 def measure(series: pl.Series, classes: Classes) -> Sensitive:
@@ -22,30 +25,50 @@ def measure(series: pl.Series, classes: Classes) -> Sensitive:
     mix = mix_of(classes, codes, values)
     if classes.sizes.size == 0:
         return Sensitive(series.name, 0, 0.0, 0.0, 0.0, 0.0, None)
-    starts = mix.start[:-1]
     sizes = classes.sizes.astype(np.float64)
+    ranks = ranks_of_values(series)
+    by_rank = None if ranks is None else mix_of(classes, ranks, int(ranks.max()) + 1)
+    return worst_of(series.name, mix, by_rank, sizes)
+
+
+def worst_of(
+    name: str,
+    mix: Mix,
+    by_rank: Mix | None,
+    sizes: Floats,
+    *,
+    whole: Floats | None = None,
+    whole_by_rank: Floats | None = None,
+) -> Sensitive:
+    """Each figure in its own worst class, of at least one.
+
+    `whole` has the shares of the values in the whole table, where these are not all of its classes.
+    """
+    starts = mix.start[:-1]
     share = mix.records / np.repeat(sizes, np.diff(mix.start))
     entropy = -np.add.reduceat(share * np.log(share), starts)
     largest = np.maximum.reduceat(mix.records, starts).astype(np.float64)
     rest = sizes - largest
     recursive = np.divide(largest, rest, out=np.full(rest.size, np.inf), where=rest > 0)
-    numbers = numbers_of(series)
-    ordered = None
-    if numbers is not None:
-        ranks = numbers.rank("dense").cast(pl.Int64)
-        last = int(ranks.max() or 0)  # type: ignore[arg-type]
-        # a missing value stands after all others
-        by_rank = ranks.fill_null(last + 1).to_numpy() - 1
-        ordered = ordered_distance(mix_of(classes, by_rank, last + int(ranks.null_count() > 0)), sizes)
     return Sensitive(
-        name=series.name,
+        name=name,
         distinct=int(np.diff(mix.start).min()),
         entropy=float(np.exp(entropy.min())),
         recursive=float(recursive.max()),
         largest_share=float((largest / sizes).max()),
-        closeness_equal=equal_distance(mix, sizes),
-        closeness_ordered=ordered,
+        closeness_equal=equal_distance(mix, sizes, whole),
+        closeness_ordered=None if by_rank is None else ordered_distance(by_rank, sizes, whole_by_rank),
     )
+
+
+def ranks_of_values(series: pl.Series) -> NDArray[np.int64] | None:
+    """The place of each cell in the order behind a column, missing last; None where it has none."""
+    numbers = numbers_of(series)
+    if numbers is None:
+        return None
+    ranks = numbers.rank("dense").cast(pl.Int64)
+    last = int(ranks.max() or 0)  # type: ignore[arg-type]
+    return ranks.fill_null(last + 1).to_numpy() - 1
 
 
 def numbers_of(series: pl.Series) -> pl.Series | None:

@@ -30,7 +30,7 @@ from shoal.model.plan import RADIUS, SIZE, Plan
 from shoal.model.verdict import ColumnLoss, Ruling, Verdict
 from shoal.model.whom import Behind
 
-__all__ = ["judge", "verdict_of"]
+__all__ = ["judge", "verdict_of", "wrong_columns"]
 
 _MEASURED = ("generalize", "suppress")
 """Styles whose cells say what they cover; others publish values that stand for a whole group."""
@@ -65,7 +65,7 @@ def judge(
         if ruler is not None
         for n in published_names(ruler, plan.cells, plan.style)
     ]
-    reasons = _wrong_columns(table, plan, [*wanted, *((count,) if count is not None else ())])
+    reasons = wrong_columns(table.columns, plan, [*wanted, *((count,) if count is not None else ())])
     classes = classes_of_release(table, plan)
     if judge_k:
         reasons += too_small(classes, plan.k)
@@ -105,7 +105,7 @@ def _judge_centres(
     names = [*plan.quasi, SIZE, RADIUS]
     counted = [*plan.sensitive, *plan.keep]
     extra = [repr(name) for name in table.columns if name not in {*names, *counted}]
-    reasons = _wrong_columns(table, plan, names)
+    reasons = wrong_columns(table.columns, plan, names)
     if extra:
         reasons += (f"The table has columns that no line of centres has: {', '.join(extra)}.",)
     classes = classes_of_release(table, plan)
@@ -195,12 +195,13 @@ def verdict_of(
     )
 
 
-def _wrong_columns(table: pl.DataFrame, plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
+def wrong_columns(columns: Sequence[str], plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
+    """What speaks against a table by the names of its columns: some are lacking, or still there."""
     named = [*wanted, *plan.sensitive, *plan.keep]
-    absent = [repr(name) for name in named if name not in table.columns]
+    absent = [repr(name) for name in named if name not in columns]
     unit = plan.whom.unit
     hidden = dict.fromkeys((*plan.identifier, *((unit,) if unit is not None else ())))
-    present = [repr(name) for name in hidden if name in table.columns]
+    present = [repr(name) for name in hidden if name in columns]
     reasons: tuple[str, ...] = ()
     if absent:
         reasons += (f"The table lacks the column {', '.join(absent)}.",)

@@ -15,11 +15,19 @@ from shoal.kernels.basics.sort import sort_values
 from shoal.kernels.compile.decorators import entry, inner, leaf
 from shoal.kernels.distance.spans import LINE, SET, TREE, span
 
-__all__ = ["cut_apart", "list_codes", "move_records", "order_by_part", "two_parts"]
+__all__ = [
+    "cut_apart",
+    "find_parts",
+    "list_codes",
+    "move_records",
+    "order_by_part",
+    "run_loss",
+    "two_parts",
+]
 
 
 @inner
-def _run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
+def run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
     """Loss of the rows order[start:end] as one group."""
     axes = codes.shape[1]
     records = 0
@@ -199,7 +207,7 @@ def order_by_part(codes, axis, start, end, parts, part, ends, order):
 
 
 @inner
-def _find_parts(codes, count, metric, axis, start, end, records, k, absent, held, used, part, weight):
+def find_parts(codes, count, metric, axis, start, end, records, k, absent, held, used, part, weight):
     """Say in `part` how one axis would cut a node; return the number of parts, 0 where it cannot."""
     many = list_codes(codes, count, axis, start, end, held, used)
     form = metric.form[axis]
@@ -299,7 +307,7 @@ def _cut(
     zero, stamp = np.int64(0), np.int64(1)
     stack[0, 0] = 0
     stack[0, 1] = n
-    losses[0] = _run_loss(codes, count, metric, order, zero, n, seen, seen_start, stamp)
+    losses[0] = run_loss(codes, count, metric, order, zero, n, seen, seen_start, stamp)
     top = 1
     groups = 0
     while top > 0:
@@ -324,7 +332,7 @@ def _cut(
                     absent and (metric.form[axis] != LINE or metric.missing[axis] < 0)
                 ):
                     continue
-                parts = _find_parts(
+                parts = find_parts(
                     codes, count, metric, axis, start, end, records, k, absent, held, used, part, weight
                 )
                 if parts == 0:
@@ -334,7 +342,7 @@ def _cut(
                 begin = zero
                 for p in range(parts):
                     stamp += 1
-                    loss = _run_loss(codes, count, metric, order, begin, ends[p], seen, seen_start, stamp)
+                    loss = run_loss(codes, count, metric, order, begin, ends[p], seen, seen_start, stamp)
                     after += loss
                     if chosen:
                         stack[top, 0] = start + begin

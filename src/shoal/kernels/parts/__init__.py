@@ -1,0 +1,1 @@
+"""Loops over tables that are cut into parts."""

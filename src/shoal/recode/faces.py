@@ -1,0 +1,205 @@
+"""Classes by what they publish: their cells, and their order as texts without a sort of texts.
+
+A face is what a group shows: of a number, date or tree column the least and the greatest of its codes, of a
+label column its members. Groups with the same face are one class. Their order is that of the published
+texts, column by column, missing last: the order of a finished table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.kernels.distance.spans import boxes, group_losses
+from shoal.model.cell import SUPPRESSED, print_set
+from shoal.model.coded import Coded
+from shoal.model.column import SET, Column
+from shoal.model.grouping import Grouping
+from shoal.recode.generalize import nodes, text_of
+
+__all__ = ["Faces", "cells_of", "faces_of", "join_faces", "ranks_of"]
+
+Integers = NDArray[np.int64]
+Members = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Faces:
+    """What some groups publish, a line per group: `low` and `high` per axis, and the records in `size`.
+
+    On the axis of a label column `low` is the place of the group's members in `sets`, and `high` is the
+    same. Every column has one axis.
+    """
+
+    low: tuple[NDArray[np.integer], ...]
+    high: tuple[NDArray[np.integer], ...]
+    size: Integers
+    sets: tuple[tuple[Members, ...], ...]
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.size.size)
+
+    def take(self, places: NDArray[np.integer] | slice) -> Faces:
+        """Some of them."""
+        low, high = (tuple(codes[places] for codes in ends) for ends in (self.low, self.high))
+        return Faces(low, high, self.size[places], self.sets)
+
+
+def faces_of(coded: Coded, grouping: Grouping) -> tuple[Faces, NDArray[np.float64]]:
+    """The faces of the groups of one part, and what each of their records loses."""
+    order = np.lexsort((grouping.distinct, grouping.group))
+    order = order[grouping.group[order] >= 0]
+    members, group = grouping.distinct[order], grouping.group[order]
+    starts = np.searchsorted(group, np.arange(grouping.groups + 1))
+    low, high = boxes(coded.codes, members, starts)
+    lost = group_losses(coded.codes, coded.metric, members, starts)
+    lows, highs, sets = [], [], []
+    for axis, column in enumerate(coded.columns):
+        kind = np.min_scalar_type(max(column.axes[0].size - 1, 0))
+        if column.axes[0].form == SET:
+            place, known = _sets(coded.codes[members, axis], group, grouping.groups, column.axes[0].size)
+            lows.append(place)
+            highs.append(place)
+            sets.append(known)
+        else:
+            lows.append(low[:, axis].astype(kind))
+            highs.append(high[:, axis].astype(kind))
+            sets.append(())
+    return Faces(tuple(lows), tuple(highs), grouping.sizes, tuple(sets)), lost
+
+
+def _sets(
+    codes: NDArray[np.int32], group: NDArray[np.int32], groups: int, size: int
+) -> tuple[NDArray[np.int32], tuple[Members, ...]]:
+    """The place of each group's members among the sets that occur."""
+    pairs = np.unique(group.astype(np.int64) * size + codes)
+    starts = np.searchsorted(pairs, np.arange(groups + 1, dtype=np.int64) * size)
+    members = (pairs % size).tolist()
+    known: dict[Members, int] = {}
+    place = np.empty(groups, dtype=np.int32)
+    for at, (begin, end) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+        place[at] = known.setdefault(tuple(members[begin:end]), len(known))
+    return place, tuple(known)
+
+
+def join_faces(parts: Sequence[Faces]) -> Faces:
+    """All groups of several parts, in their order."""
+    axes = range(len(parts[0].low))
+    sets: list[tuple[Members, ...]] = []
+    moved: list[list[NDArray[np.int32]]] = []
+    for axis in axes:
+        known: dict[Members, int] = {}
+        moved.append(
+            [
+                np.array([known.setdefault(one, len(known)) for one in part.sets[axis]], dtype=np.int32)
+                for part in parts
+            ]
+        )
+        sets.append(tuple(known))
+
+    def joined(axis: int, ends: Sequence[NDArray[np.integer]]) -> NDArray[np.integer]:
+        if sets[axis]:
+            ends = [places[codes] for places, codes in zip(moved[axis], ends, strict=True)]
+        return np.concatenate(ends)
+
+    return Faces(
+        tuple(joined(axis, [part.low[axis] for part in parts]) for axis in axes),
+        tuple(joined(axis, [part.high[axis] for part in parts]) for axis in axes),
+        np.concatenate([part.size for part in parts]),
+        tuple(sets),
+    )
+
+
+def cells_of(column: Column, faces: Faces, axis: int) -> pl.Series:
+    """The published text of one column, a cell per group."""
+    return _cells(column, faces.low[axis], faces.high[axis], faces.sets[axis])
+
+
+def _cells(
+    column: Column, low: NDArray[np.integer], high: NDArray[np.integer], sets: tuple[Members, ...]
+) -> pl.Series:
+    if column.axes[0].form == SET:
+        used, place = np.unique(low, return_inverse=True)
+        names: list[str | None] = [*column.values, None]
+        printed = [print_set(names[code] for code in sets[at]) for at in used.tolist()]
+        return pl.Series(column.name, printed, dtype=pl.String).gather(place.ravel())
+    if not column.numbers:
+        return nodes(column, low.astype(np.int32), high.astype(np.int32))
+    missing = column.axes[0].missing
+    texts = pl.Series([*_number_texts(column), None], dtype=pl.String)
+    ends = pl.DataFrame(
+        {
+            "low": texts.gather(low),
+            "high": texts.gather(high),
+            "alone": low == high,
+            "mixed": (high == missing) & (low != high),
+        }
+    )
+    cell = (
+        pl.when("mixed")
+        .then(pl.lit(SUPPRESSED))
+        .when("alone")
+        .then("low")
+        .otherwise(pl.format("[{}, {}]", "low", "high"))
+    )
+    return ends.select(cell.alias(column.name)).to_series()
+
+
+def _number_texts(column: Column) -> list[str]:
+    return [text_of(value, column.form) for value in column.numbers[0].tolist()]
+
+
+def _order_keys(column: Column, faces: Faces, axis: int) -> Integers:
+    """A whole number per group in the order of its cell's text, missing last.
+
+    Of ranges: a star stands before numbers, and these before a bracket. Inside brackets the low end
+    decides, together with the comma behind it; then the high end with the bracket that closes it, since
+    that is greater than any digit: "[1, 50]" stands before "[1, 5]".
+    """
+    low, high = faces.low[axis].astype(np.int64), faces.high[axis].astype(np.int64)
+    if not column.numbers:
+        size = max(len(faces.sets[axis]), column.axes[0].size)
+        pairs, place = np.unique(low * size + high, return_inverse=True)
+        texts = _cells(column, pairs // size, pairs % size, faces.sets[axis])
+        ranks: Integers = texts.rank("dense").cast(pl.Int64).fill_null(len(texts) + 1).to_numpy()
+        keys: Integers = ranks[place.ravel()]
+        return keys
+    texts = pl.Series(_number_texts(column), dtype=pl.String)
+    size = len(texts) + 1
+    first, alone, last = (
+        np.append((texts + end).rank("dense").cast(pl.Int64).to_numpy(), 0) for end in (",", "", "]")
+    )
+    key = np.where(low == high, alone[low], size + first[low] * size + last[high])
+    missing = column.axes[0].missing
+    if missing >= 0:
+        key = np.where((high == missing) & (low != high), 0, key)
+        key = np.where(low == missing, 4 * size * size, key)
+    return key
+
+
+def ranks_of(columns: Sequence[Column], faces: Faces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The class of every group, numbered in published order, and one group of each class."""
+    packed: list[Integers] = []
+    key, room = np.zeros(faces.groups, dtype=np.int64), 1
+    for axis, column in enumerate(columns):
+        values, place = np.unique(_order_keys(column, faces, axis), return_inverse=True)
+        if room > 2**62 // max(values.size, 1):
+            packed.append(key)
+            key, room = np.zeros(faces.groups, dtype=np.int64), 1
+        key = key * values.size + place.ravel()
+        room *= values.size
+    packed.append(key)
+    order = np.lexsort(packed[::-1]) if len(packed) > 1 else np.argsort(packed[0], kind="stable")
+    new = np.zeros(order.size, dtype=np.bool_)
+    new[:1] = True
+    for one in packed:
+        new[1:] |= np.diff(one[order]) != 0
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.cumsum(new) - 1
+    return rank, order[new]

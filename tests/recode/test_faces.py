@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from mixed_tables import mixed_table, mixed_words
+from shoal.bound import value_of
+from shoal.encode import encode
+from shoal.group.mondrian import group
+from shoal.model.coded import Coded
+from shoal.model.grouping import Grouping
+from shoal.model.plan import Plan
+from shoal.model.task import Task
+from shoal.recode.faces import Faces, cells_of, faces_of, join_faces, ranks_of
+from shoal.recode.generalize import generalize
+
+
+@pytest.fixture(scope="module", params=["leaves", "sets"])
+def grouped(request: pytest.FixtureRequest) -> tuple[Plan, Coded, Grouping]:
+    plan = Plan(**mixed_words(loss=request.param))
+    coded = encode(mixed_table(1500, missing=0.2), plan)
+    return plan, coded, group(coded, Task(k=plan.k))
+
+
+def cells(coded: Coded, faces: Faces) -> pl.DataFrame:
+    return pl.DataFrame([cells_of(column, faces, axis) for axis, column in enumerate(coded.columns)])
+
+
+def test_cells_are_those_of_a_table_in_memory(grouped: tuple[Plan, Coded, Grouping]) -> None:
+    plan, coded, grouping = grouped
+    faces, lost = faces_of(coded, grouping)
+    assert cells(coded, faces).equals(generalize(coded, grouping, plan))
+    assert float(lost @ faces.size) == pytest.approx(value_of("loss", coded, grouping))
+
+
+def test_classes_stand_in_the_order_of_their_texts(grouped: tuple[Plan, Coded, Grouping]) -> None:
+    plan, coded, grouping = grouped
+    faces, _ = faces_of(coded, grouping)
+    rank, one = ranks_of(coded.columns, faces)
+    texts = generalize(coded, grouping, plan)
+    classes = cells(coded, faces.take(one))
+    assert classes.equals(texts.unique().sort(texts.columns, nulls_last=True))
+    assert classes[pl.Series(rank)].equals(texts)
+
+
+def test_faces_of_parts_join_into_those_of_the_whole(grouped: tuple[Plan, Coded, Grouping]) -> None:
+    _, coded, grouping = grouped
+    faces, _ = faces_of(coded, grouping)
+    half = np.arange(faces.groups) < faces.groups // 2
+    seen = []
+    for kept in (half, ~half):  # each part numbers its sets itself
+        some = np.flatnonzero(kept[grouping.group])
+        part = Grouping.of_pieces(grouping.distinct[some], grouping.group[some], grouping.count[some])
+        seen.append(faces_of(coded, part)[0])
+    joined = join_faces(seen)
+    assert joined.size.sum() == coded.total
+    texts = [cells(coded, one).with_columns(size=pl.Series(one.size)) for one in (faces, joined)]
+    assert texts[0].sort(pl.all()).equals(texts[1].sort(pl.all()))
+
+
+def test_numbers_that_begin_alike_stand_in_the_order_of_texts() -> None:
+    values = [-10.5, -1.0, 1.0, 5.0, 10.0, 15.0, 50.0, 100.0, 1e16, None]
+    coded = encode(pl.DataFrame({"x": values}), Plan(k=2, quasi=("x",)))
+    low, high = np.triu_indices(len(values))
+    faces = Faces((low,), (high,), np.ones(low.size, dtype=np.int64), ((),))
+    texts = cells_of(coded.columns[0], faces, 0)
+    rank, one = ranks_of(coded.columns, faces)
+    assert texts.gather(one).equals(texts.unique().sort(nulls_last=True))
+    assert rank.max() + 1 == texts.n_unique()
