@@ -199,6 +199,9 @@ def test_wrong_columns_are_named():
         shoal.attack(REGISTER, REGISTER, match={"ort": "zip"})
     with pytest.raises(PlanError, match="Nothing is matched"):
         shoal.attack(REGISTER, REGISTER, match={})
+    for match in ({0: "ort"}, {"ort": None}, ["ort"]):
+        with pytest.raises(PlanError, match="match must be a mapping of names"):
+            shoal.attack(REGISTER, REGISTER, match=match)
 
 
 def test_columns_that_may_be_cells_are_not_listed():

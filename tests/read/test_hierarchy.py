@@ -7,6 +7,7 @@ import pytest
 from shoal.errors import PlanError
 from shoal.model.hierarchy import Hierarchy
 from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
+from silent import said_by
 
 LAND = Hierarchy.of_paths(
     [("China", "Asia", "*"), ("Japan", "Asia", "*"), ("France", "Europe", "*"), ("Malta", "*")]
@@ -91,6 +92,20 @@ def test_values_in_yaml_stay_as_they_are_written(write):
 def test_files_that_spell_no_tree_are_refused(write, text, name, words):
     with pytest.raises(PlanError, match=words):
         read_hierarchy(write(text, name), column="land")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zqcanary1,zqcanary2\nzqcanary1,zqcanary3\n",
+        "a,zqcanary1,zqcanary2\nb,zqcanary1,zqcanary3\n",
+        "zqcanary1,x\nb,zqcanary1,x\n",
+    ],
+)
+def test_a_table_given_as_a_hierarchy_is_refused_without_its_cells(write, text):
+    with pytest.raises(PlanError, match=r"(number|paths|path) [12] ") as caught:
+        read_hierarchy(write(text, "table.csv"), column="land")
+    said_by(caught.value, "zqcanary")
 
 
 def test_absent_and_unreadable_files_are_refused(write, tmp_path):

@@ -87,7 +87,8 @@ class Hierarchy:
         where = f"The hierarchy of column {column!r}" if column else "The hierarchy"
         wrong = partial(PlanError, field="hierarchies", column=column or None)
         chains: dict[str, tuple[str, ...]] = {}
-        for path in paths:
+        numbers: dict[str, int] = {}  # errors name these: a table given by mistake has its cells for names
+        for number, path in enumerate(paths, 1):
             chain = [name.strip() for name in path]
             while chain and chain[-1] in {"", ROOT}:
                 chain.pop()
@@ -105,29 +106,38 @@ class Hierarchy:
                 raise wrong(f"{where} has a path of {len(chain)} names; {MOST_LEVELS} is the most.")
             chain.append(ROOT)
             known = chains.setdefault(chain[0], tuple(chain))
+            first = numbers.setdefault(chain[0], number)
             if known != tuple(chain):
-                raise wrong(f"{where} is not a tree: the value {chain[0]!r} has two paths.")
+                raise wrong(
+                    f"{where} is not a tree: a value has two paths, number {first} and {number} of the "
+                    "file. Give each value one."
+                )
         if not chains:
             raise wrong(f"{where} is empty. Give one path per value, the value first.")
-        return cls._of_chains(list(chains.values()), where, wrong)
+        return cls._of_chains(list(chains.values()), numbers, where, wrong)
 
     @classmethod
     def _of_chains(
-        cls, chains: list[tuple[str, ...]], where: str, wrong: Callable[[str], PlanError]
+        cls,
+        chains: list[tuple[str, ...]],
+        numbers: dict[str, int],
+        where: str,
+        wrong: Callable[[str], PlanError],
     ) -> Hierarchy:
         children: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
-        parent_of: dict[tuple[int, str], tuple[str, ...]] = {}
+        parent_of: dict[tuple[int, str], tuple[str, str]] = {}  # and the value of whose path it is
         for chain in chains:
             for depth in range(1, len(chain)):
                 above, below = chain[-depth:], chain[-depth - 1 :]
                 children.setdefault(above, {})[below] = None
                 # the level counts from the leaf, as a reader of the file's columns counts
                 level = len(chain) - depth - 1
-                known = parent_of.setdefault((level, chain[level]), above)
+                known = parent_of.setdefault((level, chain[level]), (above[0], chain[0]))
                 if known[0] != above[0]:
                     raise wrong(
-                        f"{where} is not a tree: {chain[level]!r} on level {level} stands under "
-                        f"both {known[0]!r} and {above[0]!r}. Give each node one parent."
+                        f"{where} is not a tree: a name on level {level} stands under both of two "
+                        f"parents, in paths {numbers[known[1]]} and {numbers[chain[0]]} of the file. Give "
+                        "each node one parent."
                     )
         leaves: list[str] = []
         runs: list[tuple[tuple[str, ...], int, int, int]] = []  # node, first, last, height
@@ -141,8 +151,8 @@ class Hierarchy:
             else:
                 if node in ends:
                     raise wrong(
-                        f"{where} is not a tree of values: {node[0]!r} is both a value and the "
-                        "parent of others."
+                        f"{where} is not a tree of values: that of path {numbers[node[0]]} of the file is "
+                        "both a value and the parent of others."
                     )
                 height = 1 + max(walk(child) for child in below)
             runs.append((node, start, len(leaves) - 1, height))

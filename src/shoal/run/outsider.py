@@ -61,9 +61,11 @@ def attack(
     `kinds` says how the register writes dates, by the release's columns: `{"birth": "date(%d.%m.%Y)"}`.
     `unit` is a column of the release that says who a record belongs to: candidates are then persons.
     """
-    if not isinstance(match, Mapping):
+    if not isinstance(match, Mapping) or not all(
+        isinstance(name, str) for pair in match.items() for name in pair
+    ):
         raise PlanError(
-            "match must be a mapping: column of the release, column of the register.", field="match"
+            "match must be a mapping of names: of the release's column, of the register's.", field="match"
         )
     _, published = to_polars(release)
     _, known = to_polars(register)
