@@ -101,3 +101,23 @@ def test_a_sheet_that_ends_with_missing_cells_is_verified(words, keep, tmp_path)
     assert read_table(files.table).frame.height == 6
     findings = shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt)
     assert [finding.claim for finding in findings if finding.holds is False] == []
+
+
+@pytest.mark.parametrize("hour", [0, 12])
+@pytest.mark.parametrize("kind", [pl.Datetime("ms"), pl.Date])
+def test_moments_at_midnight_are_dates_on_a_sheet_and_are_verified(kind, hour, tmp_path):
+    first = [datetime(1990, month, 1) for month in range(1, 8)]
+    frame = pl.DataFrame({"born": [*first, datetime(1991, 1, 1, hour)]}).cast(kind)
+    release = shoal.anonymize(frame, k=2, quasi=["born"], cells="bounds")
+    files = release.write(tmp_path / "out.xlsx")
+    for given in ({}, {"original": frame, "receipt": files.receipt}):
+        findings = shoal.verify(files.table, files.certificate, **given)
+        assert [finding.claim for finding in findings if finding.holds is False] == []
+
+
+def test_moments_of_a_zone_keep_their_clock(tmp_path):
+    first = [datetime(1990, month, 1, 12) for month in range(1, 9)]
+    frame = pl.DataFrame({"born": first}).cast(pl.Datetime("ns", "Europe/Berlin"))
+    files = shoal.anonymize(frame, k=2, quasi=["born"], cells="bounds").write(tmp_path / "out.parquet")
+    findings = shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt)
+    assert [finding.claim for finding in findings if finding.holds is False] == []

@@ -78,7 +78,7 @@ def verify(
         raise PlanError("The certificate is neither a file nor a shoal.Certificate.")
     if receipt is not None and not isinstance(receipt, Receipt):
         raise PlanError("The receipt is not a file that Shoal wrote.")
-    table, findings = _written_out(table, release, certificate, lookups or {})
+    table, findings = _written_out(_by_one_clock(table, certificate), release, certificate, lookups or {})
     findings += others
     findings += verify_chain(certificate, [_former(one, delimiter) for one in before])
     was, _ = _table_of(original, delimiter) if original is not None else (None, None)
@@ -146,6 +146,27 @@ def _findings(
         detail = f"Published cells do not tell the unit of a release with hidden cells. {GIVE_RECEIPT}"
         return [*findings, bound_named(certificate) or Finding("bound", None, detail)]
     return [*findings, *bound_findings(certificate, seen, plan, receipt)]
+
+
+def _by_one_clock(table: pl.DataFrame, certificate: Certificate) -> pl.DataFrame:
+    """Moments as such: a sheet gives them back as dates where all of a column are at midnight.
+
+    The certificate's range of a column says whether its bounds were days.
+    """
+    import polars as pl
+
+    moments = []
+    for column in certificate.columns:
+        ends = [f"{column.name}_low", f"{column.name}_high"]
+        if certificate.plan.cells != "bounds" or not {*ends} <= {*table.columns}:
+            continue
+        days = [table[end] for end in ends if table.schema[end] == pl.Date]
+        if len(days) == len(ends):
+            low, high = (end.cast(pl.Int32) for end in days)
+            if (high.max() or 0) - (low.min() or 0) == column.denominator:  # type: ignore[operator]
+                continue
+        moments += [end.cast(pl.Datetime("us")) for end in days]
+    return table.with_columns(moments)
 
 
 def _written_out(
