@@ -26,16 +26,19 @@ if TYPE_CHECKING:
     from shoal.model.graph import Graph
     from shoal.model.guess import Guess, Guesses
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
+    from shoal.model.outline import outline_of, parse_outline
     from shoal.model.plan import Plan
+    from shoal.model.preview import Preview, Profile
     from shoal.model.report import Context, Report
     from shoal.model.rule import Rule
+    from shoal.model.task import Doing
     from shoal.model.verdict import Finding, Verdict
     from shoal.model.whom import Whom
     from shoal.read.context import read_context
     from shoal.read.first_plan import guess_plan
     from shoal.read.graph import read_graph
     from shoal.read.guess import guess
-    from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
+    from shoal.read.hierarchy import parse_builder, parse_hierarchy, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
     from shoal.read.table import TableRead, read_table
     from shoal.run.anonymize import anonymize
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from shoal.run.compare import compare, draw, methods
     from shoal.run.first_plan import write_plan
     from shoal.run.outsider import attack, risk
+    from shoal.run.preview import preview_hierarchy, profile
     from shoal.run.release import Release
     from shoal.run.report import report
     from shoal.run.targets import check_map, check_plot, check_report, check_target
@@ -51,8 +55,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "FIELDS": "model.fields",
-    "Clusters": "model.clusters",
     "Certificate": "model.certificate",
+    "Clusters": "model.clusters",
     "Comparison": "model.comparison",
     "Context": "model.report",
     "DataError": "errors",
@@ -70,10 +74,13 @@ _HOMES = {
     "NotAnonymous": "errors",
     "Plan": "model.plan",
     "PlanError": "errors",
+    "Preview": "model.preview",
+    "Profile": "model.preview",
     "Release": "run.release",
     "Report": "model.report",
     "Rule": "model.rule",
     "ShoalError": "errors",
+    "Doing": "model.task",
     "TableRead": "read.table",
     "TooFewPersons": "errors",
     "TooFewRows": "errors",
@@ -83,8 +90,8 @@ _HOMES = {
     "anonymize": "run.anonymize",
     "attack": "run.outsider",
     "bins": "model.hierarchy",
-    "cellular": "run.cellular",
     "calendar": "model.hierarchy",
+    "cellular": "run.cellular",
     "check_map": "run.targets",
     "check_plot": "run.targets",
     "check_report": "run.targets",
@@ -96,8 +103,13 @@ _HOMES = {
     "guess": "read.guess",
     "guess_plan": "read.first_plan",
     "methods": "run.compare",
+    "outline_of": "model.outline",
     "parse_builder": "read.hierarchy",
+    "parse_hierarchy": "read.hierarchy",
+    "parse_outline": "model.outline",
     "prefixes": "model.hierarchy",
+    "preview_hierarchy": "run.preview",
+    "profile": "run.preview",
     "read_context": "read.context",
     "read_graph": "read.graph",
     "read_hierarchies": "read.hierarchy",
@@ -117,6 +129,7 @@ __all__ = [
     "Comparison",
     "Context",
     "DataError",
+    "Doing",
     "Exposure",
     "Facts",
     "Field",
@@ -131,6 +144,8 @@ __all__ = [
     "NotAnonymous",
     "Plan",
     "PlanError",
+    "Preview",
+    "Profile",
     "Release",
     "Report",
     "Rule",
@@ -157,8 +172,13 @@ __all__ = [
     "guess",
     "guess_plan",
     "methods",
+    "outline_of",
     "parse_builder",
+    "parse_hierarchy",
+    "parse_outline",
     "prefixes",
+    "preview_hierarchy",
+    "profile",
     "read_context",
     "read_graph",
     "read_hierarchies",

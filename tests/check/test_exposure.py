@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from itertools import pairwise
@@ -379,3 +380,25 @@ def test_rows_without_a_person_are_one_person():
     classes = classes_of(table, ["face"], records_of(table, None))
     ruling = unit_ruling("who", standing_of(classes, Behind(np.arange(4), table["who"])), 3)
     assert (ruling.measured, ruling.holds) == (2, False)
+
+
+def test_without_pairs_the_rest_is_the_same():
+    table = pl.DataFrame(
+        {
+            "who": ["a", "a", "b", "", "c", "", "d", "e"],
+            "one": ["x", "y", "x", "x", "y", "y", "z", "x"],
+            "two": [1, 1, 2, 2, 1, 1, 3, 2],
+        }
+    )
+    for unit in (None, "who"):
+        full = shoal.risk(table, quasi=["one", "two"], unit=unit or "rows")
+        light = shoal.risk(table, quasi=["one", "two"], unit=unit or "rows", pairs=False)
+        assert light.pairs == light.without == ()
+        assert light.not_paired == 2
+        assert dataclasses.replace(light, pairs=full.pairs, without=full.without, not_paired=0) == full
+
+
+def test_persons_of_one_row_each_are_counted_as_persons():
+    table = pl.DataFrame({"who": [f"p{row}" for row in range(9)], "one": list("xxxxyyyzz")})
+    found = shoal.risk(table, quasi=["one"], unit="who")
+    assert (found.persons, found.classes, found.smallest_class, found.at_risk) == (9, 3, 2, 9)

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check.kanonymity import Classes, codes_of, join_codes, records_of
-from shoal.check.persons import Standing, standing_of
+from shoal.check.persons import Standing, people_of, standing_of
 from shoal.errors import DataError, PlanError
 from shoal.model.exposure import Exposure, Singling
 from shoal.model.names import check_named
@@ -45,8 +45,12 @@ def expose(
     threshold: float = 0.2,
     count: str | None = None,
     unit: str | None = None,
+    pairs: bool = True,
 ) -> Exposure:
-    """Measure the risks of a table by the columns `quasi`; empty text and null are one missing value."""
+    """Measure the risks of a table by the columns `quasi`; empty text and null are one missing value.
+
+    Without `pairs`, columns are looked at alone and all together, which is sooner done.
+    """
     whom = Whom.read(unit=unit, count=count)
     _check(table, quasi, sampling, threshold, whom)
     table = table.select(*quasi, *whom.columns)
@@ -55,7 +59,10 @@ def expose(
     total = int(records.sum())
     if total == 0:
         raise DataError("The table holds no records. Nothing can be at risk.")
-    persons = None if whom.unit is None else Behind(np.arange(table.height), table[whom.unit])
+    persons = None
+    is_row = whom.count is None and whom.unit is not None and table[whom.unit].n_unique() == table.height
+    if whom.unit is not None and not is_row:  # as numbers, which are sorted sooner than texts
+        persons = Behind(np.arange(table.height), pl.Series(people_of(table[whom.unit])[0]))
 
     def standing(parts: Iterable[Codes]) -> Standing:
         return standing_of(_classes(join_codes(parts, table.height)[0], records), persons)
@@ -70,11 +77,14 @@ def expose(
     near = {name: codes_of(table[name]) for name in quasi if name in worst}  # as they were named
     far = join_codes((codes_of(table[name]) for name in quasi if name not in worst), table.height)
     whole = standing([far, *near.values()])
-    pairs = [singling(pair, standing([near[name] for name in pair])) for pair in combinations(near, 2)]
+    paired = [
+        singling(pair, standing([near[name] for name in pair]))
+        for pair in combinations(near if pairs else (), 2)
+    ]
     dropped = [
         singling([name], standing([far, *(codes for other, codes in near.items() if other != name)]))
         for name in near
-        if len(quasi) > 1
+        if pairs and len(quasi) > 1
     ]
     share = 1.0 if sampling is None else sampling
     risk = journalist_risk(whole.smallest, share)
@@ -94,9 +104,9 @@ def expose(
         population_uniques=whole.alone * _chance_alone(whole.sizes, share),
         estimator=WHOLE if sampling is None else ZAYATZ,
         columns=tuple(alone),
-        pairs=tuple(sorted(pairs, key=_worst_first)[:MOST_PAIRS]),
+        pairs=tuple(sorted(paired, key=_worst_first)[:MOST_PAIRS]),
         without=tuple(sorted(dropped, key=lambda one: (one.uniques, one.at_risk))),
-        not_paired=len(quasi) - len(near),
+        not_paired=len(quasi) - len(near) * pairs,
     )
 
 

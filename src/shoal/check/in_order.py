@@ -356,6 +356,7 @@ class _Passing:
             reasons=reasons,
             rules=tuple(self.rulings.values()),
             persons=persons_of(standing) if standing is not None else None,
+            sizes=tuple(sorted(sizes.items())),
         )
 
     def _loss(self, column: Column, total: int, withheld: int) -> ColumnLoss:

@@ -192,7 +192,13 @@ def verdict_of(
         reasons=reasons,
         rules=rules,
         persons=persons_of(standing) if standing is not None else None,
+        sizes=_sizes_of(sizes),
     )
+
+
+def _sizes_of(sizes: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
+    values, classes = np.unique(sizes, return_counts=True)
+    return tuple(zip(values.tolist(), classes.tolist(), strict=True))
 
 
 def wrong_columns(columns: Sequence[str], plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from shoal.check.kanonymity import Classes, classes_of, codes_of, records_of
 from shoal.model.plan import Plan
 from shoal.model.whom import Behind
 
-__all__ = ["Standing", "classes_of_release", "pairs_of", "persons_in_classes", "standing_of"]
+__all__ = ["Standing", "classes_of_release", "pairs_of", "people_of", "persons_in_classes", "standing_of"]
 
 Integers = NDArray[np.int64]
 
@@ -58,16 +58,20 @@ def standing_of(classes: Classes, persons: Behind | None = None) -> Standing:
     return Standing(sizes, smallest, people_there)
 
 
-def pairs_of(classes: Classes, persons: Behind) -> tuple[Integers, Integers, int]:
-    """Every pair of a class and a person in it, once, and how many codes persons have."""
-    who = persons.who
+def people_of(who: pl.Series) -> tuple[Integers, int]:
+    """A code for each person, and how many there are; those who are missing may all be one."""
     if isinstance(who.dtype, pl.Categorical | pl.Enum):
         who = who.cast(pl.String)
     if who.dtype == pl.String:
         who = who.set(who == "", None)
     elif who.dtype.is_float():
         who = who.fill_nan(None)
-    codes, people = codes_of(who)
+    return codes_of(who)
+
+
+def pairs_of(classes: Classes, persons: Behind) -> tuple[Integers, Integers, int]:
+    """Every pair of a class and a person in it, once, and how many codes persons have."""
+    codes, people = people_of(persons.who)
     label = classes.label[persons.line]
     alive = label >= 0
     pairs = np.unique(label[alive] * people + codes[alive])

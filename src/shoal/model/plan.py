@@ -273,6 +273,12 @@ class Plan:
         """The weight of a quasi-identifier."""
         return float(self.weights.get(column, 1.0))
 
+    def to_yaml(self) -> str:
+        """The plan as the text of a plan file; trees are written out, so that it stands alone."""
+        from shoal.model.plan_text import yaml_of
+
+        return yaml_of(self)
+
     @property
     def whom(self) -> Whom:
         """Whom k counts."""

@@ -10,14 +10,61 @@ from typing import SupportsIndex
 
 from shoal.errors import PlanError
 
-__all__ = ["Effort", "Progress", "Task", "quiet", "quota", "whole_of"]
+__all__ = ["Doing", "Effort", "Progress", "Task", "quiet", "quota", "stepped", "whole_of"]
 
 Progress = Callable[[str, float], None]
-"""Called with what is being done, in words without cell values, and the share done in 0..1."""
+"""Called with what is being done, in words without cell values, and the share done in 0..1.
+
+The words are a `Doing`, which has numbers besides, wherever a whole run is followed.
+"""
+
+
+class Doing(str):
+    """What a run is doing, in words, with two numbers where they are known.
+
+    Attributes:
+        loss: What the groups so far lose, in percent of all there is to lose; None where it is not known.
+        least: What no release of the table can lose less than, in percent; None where it is not known yet.
+            Both are measured by the original's values: the certificate's figures, by what is published,
+            may differ a little.
+
+    Example:
+        >>> step = Doing("improving", loss=4.2, least=3.1)
+        >>> step, step.loss, step.least
+        ('improving', 4.2, 3.1)
+
+    """
+
+    __slots__ = ("least", "loss")
+    loss: float | None
+    least: float | None
+
+    def __new__(cls, words: str, *, loss: float | None = None, least: float | None = None) -> Doing:
+        """Words with their numbers."""
+        step = super().__new__(cls, words)
+        step.loss, step.least = loss, least
+        return step
 
 
 def quiet(_what: str, _share: float) -> None:
     """Progress for those who do not look."""
+
+
+def stepped(progress: Progress) -> Progress:
+    """Progress whose words are steps, each with the newest numbers; `quiet` stays as it is."""
+    if progress is quiet:
+        return quiet
+    loss: float | None = None
+    least: float | None = None
+
+    def tell(what: str, share: float) -> None:
+        nonlocal loss, least
+        if isinstance(what, Doing):
+            loss = what.loss if what.loss is not None else loss
+            least = what.least if what.least is not None else least
+        progress(Doing(what, loss=loss, least=least), share)
+
+    return tell
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ class Verdict:
     non-uniform entropy as a share: the bits lost of all bits the original cells held; None where the
     original frequencies are not known. Classes hold records; `persons` says how many persons they hold
     where persons are counted, and `repeats` names columns that seem to tell persons apart though records
-    were counted.
+    were counted. `sizes` says how many classes there are of each size, the smallest first.
     """
 
     k: int | None
@@ -120,6 +120,7 @@ class Verdict:
     rules: tuple[Ruling, ...] = ()
     persons: Persons | None = None
     repeats: tuple[Repeats, ...] = ()
+    sizes: tuple[tuple[int, int], ...] = ()
 
     @property
     def has_passed(self) -> bool:

@@ -16,10 +16,18 @@ import yaml
 
 from shoal.errors import PlanError, ShoalError, choices
 from shoal.model.hierarchy import ROOT, Builder, Hierarchy, bins, calendar, flat, prefixes
+from shoal.model.outline import parse_outline
 from shoal.read.nodes import compose, scalar
 from shoal.read.text import decode, take_separator
 
-__all__ = ["is_builder", "parse_builder", "read_hierarchies", "read_hierarchy", "tree_of_node"]
+__all__ = [
+    "is_builder",
+    "parse_builder",
+    "parse_hierarchy",
+    "read_hierarchies",
+    "read_hierarchy",
+    "tree_of_node",
+]
 
 TABLES = (".csv", ".tsv", ".txt")
 TREES = (".yaml", ".yml")
@@ -122,6 +130,23 @@ def parse_builder(text: str) -> Builder:
         raise PlanError(
             f"{name} takes numbers in its brackets, such as {BUILDERS[name]}.", field="hierarchies"
         ) from None
+
+
+def parse_hierarchy(text: str, *, column: str = "") -> Hierarchy | Builder:
+    r"""Read a hierarchy as people type it: one line is a builder, several are an outline.
+
+    >>> parse_hierarchy("prefixes(5, 3)").text
+    'prefixes(5, 3)'
+    >>> parse_hierarchy("north\n  Oslo\n  Turku\nRome").leaves
+    ('Oslo', 'Turku', 'Rome')
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1:
+        return parse_outline(text, column=column)
+    try:
+        return parse_builder(text.strip())
+    except PlanError as error:
+        raise PlanError(str(error), field="hierarchies", column=column or None) from None
 
 
 BUILDERS = {

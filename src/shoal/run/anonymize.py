@@ -12,13 +12,14 @@ from shoal import engines
 from shoal.bound import prove
 from shoal.encode.published import as_published, published_places, ranges_of
 from shoal.group import check_fit, choose, facts, fill_options, load
-from shoal.group.improve.cycles import improve, prepare
+from shoal.group.improve.cycles import improve, is_long, percent_of, prepare
 from shoal.group.rules.enforce import check_feasible, enforce
 from shoal.model.coded import Coded
 from shoal.model.fields import explained
+from shoal.model.figures import round_down
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
-from shoal.model.task import Effort, Progress, Task, quiet, quota
+from shoal.model.task import Doing, Effort, Progress, Task, quiet, quota, stepped
 from shoal.model.words import Words
 from shoal.run.certify import certify, measure
 from shoal.run.plans import plan_of
@@ -49,7 +50,8 @@ def anonymize(
         matrix: The distance of every two rows, in the order of the frame, for methods that take the
             distance `matrix`.
         after: The former release of a series, which this one follows: its certificate, a file or a value.
-        progress: Called with what is being done, in words without cells, and the share done.
+        progress: Called with what is being done, a `shoal.Doing`: words without cells, with the loss so far
+            and what nobody can beat as numbers where they are known; and with the share done.
 
     Returns:
         The release: its table, of the same kind as the frame, its verdict and its certificate. Nothing is
@@ -71,6 +73,7 @@ def anonymize(
 
     """
     plan, place = take_place(plan_of(plan, words), after)
+    progress = stepped(progress)
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
     at = engines.load(plan.engine)
@@ -151,12 +154,22 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
         # the search must know the bound to know when to stop
         proof = prove(about.objective, coded, task, grouping.proof)
         grouping = replace(grouping, proof=proof)
+    if will_improve and task.progress is not quiet and is_long(task, coded.plain):
+        _tell_floor(about.objective, coded.plain, task, grouping.proof)
     if will_improve:
         grouping = improve(coded.plain, grouping, task)
     if coded.held is not None and not obeys_itself:
         task.progress("enforcing rules", 0.0)
         grouping = enforce(coded, grouping, task, about)
     return grouping
+
+
+def _tell_floor(objective: str, coded: Coded, task: Task, found: Proof | None) -> None:
+    """Tell whoever watches a long improvement what no release can beat."""
+    proof = found if task.stop_at is not None else prove(objective, coded, task, found)
+    if proof is not None:
+        least = round_down(percent_of(coded, proof.bound))
+        task.progress(Doing("improving", least=least), 0.0)
 
 
 def bound_of(objective: str, task: Task, found: Proof | None, coded: Coded) -> Proof | None:

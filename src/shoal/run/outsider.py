@@ -28,16 +28,20 @@ def risk(
     threshold: float = 0.2,
     count: str | None = None,
     unit: str | None = None,
+    pairs: bool = True,
 ) -> Exposure:
     """The risks of publishing a table as it is, by its quasi-identifiers.
 
     `sampling` is the share of the population that the table holds; a record is at high risk where it is
     found with a chance above `threshold`. `unit` is the column that says who a record belongs to, so that
     persons are counted, or `rows`; without it nothing is said of persons where some column seems to know.
+    Without `pairs`, columns are looked at alone and all together only, which takes a large table far less.
     """
     _, table = to_polars(frame)
     quasi = words_of("quasi", quasi)
-    found = expose(table, quasi=quasi, sampling=sampling, threshold=threshold, count=count, unit=unit)
+    found = expose(
+        table, quasi=quasi, sampling=sampling, threshold=threshold, count=count, unit=unit, pairs=pairs
+    )
     return replace(found, repeats=repeats_in(table, quasi, unit=unit, count=count))
 
 

@@ -53,9 +53,9 @@ from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, draw_orders, 
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, TREE
 from shoal.model.grouping import WITHHELD, Grouping
-from shoal.model.task import Effort, Task
+from shoal.model.task import Doing, Effort, Task
 
-__all__ = ["improve", "prepare", "steps_of", "work_of"]
+__all__ = ["improve", "is_long", "percent_of", "prepare", "steps_of", "work_of"]
 
 BLOCK = 12_000
 """Pieces in a block: two for a table like Adult, so that two cores are busy."""
@@ -79,6 +79,8 @@ its records, of one in so many where groups are larger, in a cycle of so many st
 shorter one it is less."""
 FIRST_CYCLE = 10
 """Steps per group in the first cycle of an effort in seconds or steps."""
+LONG = 5e6
+"""Millionths of a second of one core from which on an improvement is long."""
 PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
@@ -100,8 +102,8 @@ def work_of(k: int) -> float:
 
 def prepare(task: Task) -> None:
     """Say that `improve` will be called: on a machine's first run its kernels are compiled meanwhile."""
-    if task.threads != 1:
-        warm.begin()
+    if task.threads != 1 and warm.begin():
+        task.progress("compiling, once on this machine", 0.0)
 
 
 def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
@@ -136,7 +138,8 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
                 share = (time.monotonic() - begin) / task.effort.seconds
             if number and (share >= 1.0 or steps == most):
                 break
-            task.progress(f"improving, loss {_percent(coded, least)}", min(share, 1.0))
+            lost = percent_of(coded, least)
+            task.progress(Doing(f"improving, loss {lost:.3f} %", loss=lost), min(share, 1.0))
             if steps == start + cycle and number:
                 start, cycle = steps, 2 * cycle
                 loss, pieces = least, best
@@ -160,8 +163,17 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     )
 
 
-def _percent(coded: Coded, loss: float) -> str:
-    return f"{100 * loss / (coded.total * coded.weight):.3f} %"
+def percent_of(coded: Coded, loss: float) -> float:
+    """A total loss in percent of all there is to lose."""
+    return 100 * loss / (coded.total * coded.weight)
+
+
+def is_long(task: Task, coded: Coded) -> bool:
+    """Whether an improvement may take a core so long that whoever waits wants to know how far it can go."""
+    if task.effort.seconds is not None:
+        return 1e6 * task.effort.seconds >= LONG
+    steps = steps_of(task.effort, k=task.k, groups=max(1, coded.total // task.k))
+    return steps is not None and steps * work_of(task.k) >= LONG
 
 
 def _total_loss(coded: Coded, grouping: Grouping) -> float:

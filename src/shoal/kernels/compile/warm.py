@@ -33,11 +33,14 @@ _helpers: list[subprocess.Popen[bytes]] = []
 _waiting = Lock()
 
 
-def begin() -> None:
-    """Start the second Python, where the kernels are not in the cache and there is a core for it."""
+def begin() -> bool:
+    """Start the second Python, where the kernels are not in the cache and there is a core for it.
+
+    Tells whether it did.
+    """
     is_python = Path(sys.executable or "").name.startswith("python")  # not a program that embeds one
     if _helpers or not is_python or (os.cpu_count() or 1) < 2 or not _is_cold():
-        return
+        return False
     try:
         helper = subprocess.Popen(
             [sys.executable, "-P", "-m", "shoal.kernels.compile.warm"],
@@ -46,9 +49,10 @@ def begin() -> None:
             stderr=subprocess.DEVNULL,
         )
     except OSError:  # then this Python compiles everything itself
-        return
+        return False
     _helpers.append(helper)
     atexit.register(helper.kill)
+    return True
 
 
 def wait() -> None:
