@@ -20,7 +20,7 @@ from shoal.kernels.bound.shares import cell_floors
 from shoal.kernels.crowd.cheapest_first import Swept, cheapest_windows, sweep_rows
 from shoal.kernels.crowd.cube import Cube, build_cube, shape_of
 from shoal.model.coded import Coded
-from shoal.model.column import LINE
+from shoal.model.column import LINE, SET
 
 __all__ = ["Boxes", "boxes_below", "hold_all_columns", "most_boxes", "smallest_shares"]
 
@@ -104,8 +104,11 @@ def most_boxes(coded: Coded, k: int, cap: float, room: int, work: float = np.inf
 
 
 def hold_all_columns(coded: Coded) -> bool:
-    """Whether no number column is left out: then a box is no nearer than its farthest two rows."""
-    return bool(((coded.metric.form == LINE) & (coded.metric.most > 0.0)).sum() <= 1)
+    """Whether no number column is left out and no set of labels is charged less than it costs."""
+    metric = coded.metric
+    lines = ((metric.form == LINE) & (metric.most > 0.0)).sum()
+    labels = ((metric.form == SET) & (metric.size > 2) & (metric.most > 0.0)).sum()
+    return bool(lines <= 1 and labels == 0)
 
 
 def smallest_shares(boxes: Boxes, k: int) -> float:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from shoal.bound import growth, line, smallest_box
+from shoal.bound import growth, line, own_box, smallest_box
 from shoal.bound.boxes import hold_all_columns, most_boxes
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.levels import loss_at_levels
 from shoal.bound.line import prove_on_line
-from shoal.bound.neighbour import compares_all, neighbour_bound
+from shoal.bound.neighbour import neighbour_bound
+from shoal.bound.own_box import prove_by_own_boxes
 from shoal.bound.smallest_box import prove_by_boxes
 from shoal.kernels.distance.spans import group_losses
 from shoal.model.coded import Coded
@@ -25,12 +26,12 @@ LARGE = 100_000
 WIDE = 12
 """Axes from which on boxes say less and less: there is less room and work for them, by the square."""
 _EFFORT = {
-    "quick": (1.03, 0.6, 40_000_000, 2e9, 50_000, 15_000),
-    "normal": (1.01, np.inf, 80_000_000, 6e9, 300_000, 60_000),
-    "thorough": (1.003, np.inf, 200_000_000, 5e10, 2_000_000, 200_000),
+    "quick": (1.03, 0.6, 40_000_000, 2e9),
+    "normal": (1.01, np.inf, 80_000_000, 6e9),
+    "thorough": (1.003, np.inf, 200_000_000, 5e10),
 }
 """By effort: ratio of the grid, the greatest share as part of everything, entries of the cube, work of the
-growth, and distinct rows up to which neighbours are found, by a tree and by comparing all."""
+growth."""
 
 
 def _pairs_again(coded: Coded, task: Task, **parameters: float) -> Proof | None:
@@ -49,7 +50,8 @@ _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
     smallest_box.NAME: smallest_box.again,
     line.NAME: prove_on_line,
-    "neighbour": neighbour_bound,
+    own_box.NAME: own_box.again,
+    "neighbour": neighbour_bound,  # of certificates before 0.3
     "pairs": _pairs_again,
     "triples": _triples_again,
 }
@@ -71,10 +73,9 @@ def prove(coded: Coded, task: Task) -> Proof:
     on_line = prove_on_line(coded, task)
     if on_line is not None:  # nearly always the best possible itself
         return on_line
-    ratio, most, room, work, by_tree, by_all = _EFFORT[task.effort.level or "normal"]
+    ratio, most, room, work = _EFFORT[task.effort.level or "normal"]
     narrow = min(1.0, WIDE / max(1, coded.codes.shape[1])) ** 2
     room, work = int(room * narrow), work * narrow
-    neighbours = by_all if compares_all(coded) else by_tree
     top = min(top_share(coded, task), most * coded.weight)
     many, few = most_boxes(coded, task.k, top, room, work)
     if coded.distinct > LARGE:
@@ -83,10 +84,12 @@ def prove(coded: Coded, task: Task) -> Proof:
     # a share stops growing in a box that holds the row: up to the top no other bound gives it more
     if few is not many:
         proofs.append(prove_by_boxes(many, task.k))
-    # ... but below the cheapest box that costs anything the grid has no level
-    whole = few.cap >= top and hold_all_columns(coded) and bool((few.floor > 1e-9 * few.cap).all())
-    if coded.distinct <= neighbours and not whole:
-        proofs.append(neighbour_bound(coded, task))
+    whole = few.cap >= top and hold_all_columns(coded)
+    if task.effort.level != "quick":
+        # ... but below the cheapest box that costs anything the grid has no level
+        whole = whole and bool((few.floor > 1e-9 * few.cap).all())
+    if not whole:
+        proofs.append(prove_by_own_boxes(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
 
 

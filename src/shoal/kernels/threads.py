@@ -18,13 +18,13 @@ SHARES = 8
 """Blocks per thread, so that none waits long for the last one."""
 
 
-def over_rows(rows: int, work: Callable[[int, int], object]) -> None:
-    """Call work(first, last) for blocks that together are all rows."""
+def over_rows(rows: int, work: Callable[[int, int], object], least: int = BLOCK) -> None:
+    """Call work(first, last) for blocks that together are all rows, each of at least so many."""
     threads = get_num_threads()
-    if threads == 1 or rows <= BLOCK:
+    if threads == 1 or rows <= least:
         work(0, rows)
         return
-    block = max(BLOCK, -(-rows // (SHARES * threads)))
+    block = max(least, -(-rows // (SHARES * threads)))
     with ThreadPoolExecutor(threads) as pool:
         jobs = [pool.submit(work, at, min(rows, at + block)) for at in range(0, rows, block)]
         for job in jobs:
