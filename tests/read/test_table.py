@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -437,3 +438,19 @@ def test_lines_of_another_length_never_pass(widths, quoted, end):
     for count, than in ((short, "fewer"), (long, "more")):
         said = f"1 line has {than}" if count == 1 else f"{count} lines have {than}"
         assert (said in str(caught.value)) == (count > 0)
+
+
+@pytest.mark.parametrize("ending", ["arrow", "feather"])
+def test_an_arrow_file_that_claims_more_than_a_memory_holds_is_refused(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+    pl.DataFrame({"name": [CANARY * 50] * 100}).write_ipc(path, compression="zstd")
+    content = path.read_bytes()
+    start = content.index(b"\x28\xb5\x2f\xfd") - 8  # the length of a packed buffer stands before it
+    path.write_bytes(content[:start] + (2**61).to_bytes(8, "little") + content[start + 8 :])
+    program = "import sys, shoal\ntry: shoal.read_table(sys.argv[1])\nexcept shoal.DataError as e: print(e)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, "it ended the process"
+    assert "is damaged" in done.stdout
+    assert CANARY not in done.stdout + done.stderr

@@ -127,7 +127,27 @@ def _parquet(path: Path) -> pl.DataFrame:
 def _arrow(path: Path) -> pl.DataFrame:
     with path.open("rb") as file:
         is_file = file.read(6) == b"ARROW1"
+    _check_lengths(path, is_file=is_file)
     return pl.read_ipc(path) if is_file else pl.read_ipc_stream(path)
+
+
+def _check_lengths(path: Path, *, is_file: bool) -> None:
+    """Refuse a file that claims more than a memory holds: Polars would end the process without a word."""
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(str(path)) as source:
+            if is_file:
+                book = pa.ipc.open_file(source)
+                for number in range(book.num_record_batches):
+                    book.get_batch(number)
+            else:
+                for _ in pa.ipc.open_stream(source):
+                    pass
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError):
+        return  # Polars may know better, and says what is wrong
 
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
