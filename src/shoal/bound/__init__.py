@@ -18,7 +18,7 @@ NAMES = {
     "half-perimeter": ("neighbour-distance", "smallest-boxes"),
     "largest": ("largest-group",),
     "levels": (levels.NAME,),
-    "loss": ("growth", "smallest-box", "own-box", "neighbour", "line", "pairs", "triples"),
+    "loss": ("growth", "smallest-box", "own-box", "in-turn", "neighbour", "line", "pairs", "triples"),
     "radius": ("reach", "threshold"),
 }
 """The bounds that a certificate may name, by objective."""

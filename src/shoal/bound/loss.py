@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from shoal.bound import growth, line, own_box, smallest_box
+from shoal.bound import growth, in_turn, line, own_box, smallest_box
+from shoal.bound.around import prove_around
 from shoal.bound.boxes import hold_all_columns, most_boxes
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.levels import loss_at_levels
 from shoal.bound.line import prove_on_line
 from shoal.bound.neighbour import neighbour_bound
-from shoal.bound.own_box import prove_by_own_boxes
 from shoal.bound.smallest_box import prove_by_boxes
 from shoal.kernels.distance.spans import group_losses
 from shoal.model.coded import Coded
@@ -51,6 +51,7 @@ _AGAIN: dict[str, Callable[..., Proof | None]] = {
     smallest_box.NAME: smallest_box.again,
     line.NAME: prove_on_line,
     own_box.NAME: own_box.again,
+    in_turn.NAME: in_turn.again,
     "neighbour": neighbour_bound,  # of certificates before 0.3
     "pairs": _pairs_again,
     "triples": _triples_again,
@@ -89,7 +90,7 @@ def prove(coded: Coded, task: Task) -> Proof:
         # ... but below the cheapest box that costs anything the grid has no level
         whole = whole and bool((few.floor > 1e-9 * few.cap).all())
     if not whole:
-        proofs.append(prove_by_own_boxes(coded, task))
+        proofs.append(prove_around(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
 
 

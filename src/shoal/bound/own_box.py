@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.bound.own_boxes import own_boxes
-from shoal.kernels.distance.spans import count_labels
-from shoal.kernels.neighbours.tiles import FEW_COLUMNS, cut_tiles
+from shoal.kernels.neighbours.tiles import cut_tiles
 from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
 from shoal.model.task import Task
@@ -21,42 +20,12 @@ from shoal.model.task import Task
 __all__ = ["NAME", "again", "prove_by_own_boxes"]
 
 NAME = "own-box"
-_SEARCH = {
-    "quick": (32, 2, 3_000),
-    "normal": (128, 12, 30_000),
-    "thorough": (256, 12, 300_000),
-}
-"""By effort: the nearest rows that are searched, how many records deep, and the looks at them."""
-LARGE = (32, 3, 3_000)
-"""The same for tables of more than MANY distinct rows."""
-MANY = 300_000
-PER_K = 3
-"""At least so many near rows for each of the k."""
-FOR_LABELS = 4
-"""So many times more where labels stand without a hierarchy: many rows are just as far."""
-_STEPS = {"quick": 4e5, "normal": 2e6, "thorough": np.inf}
-"""Cells compared for each row, by effort: where that is not enough, not every row is asked."""
-ALL_STEPS = 4e11
-"""Cells compared in all."""
-NEARLY_ALL = 25_000
-"""Rows that a row is compared with, where columns are few enough for boxes to leave the others out."""
 
 
-def prove_by_own_boxes(coded: Coded, task: Task) -> Proof:
-    """Sum over records of the cheapest box around them, as far as the effort goes."""
-    effort = task.effort.level or "normal"
-    most, deepest, looks = _SEARCH[effort] if coded.distinct <= MANY else LARGE
-    if coded.distinct <= MANY and count_labels(coded.metric.form, coded.metric.size):
-        most *= FOR_LABELS
-    most = max(most, PER_K * task.k)
-    axes = coded.codes.shape[1]
-    compared = coded.distinct if axes > FEW_COLUMNS else min(coded.distinct, NEARLY_ALL)
-    steps = min(_STEPS[effort] * coded.distinct, ALL_STEPS)
-    every = max(1, int(np.ceil(coded.distinct * compared * axes / steps)))
-    return _prove(coded, task, most=most, deepest=deepest, looks=looks, every=every)
-
-
-def _prove(coded: Coded, task: Task, *, most: int, deepest: int, looks: int, every: int) -> Proof:
+def prove_by_own_boxes(
+    coded: Coded, task: Task, *, most: int, deepest: int, looks: int, every: int
+) -> Proof:
+    """Sum over records of the cheapest box around them; one row in `every` is asked."""
     parameters = (("most", most), ("deepest", deepest), ("looks", looks), ("every", every))
     if coded.total < task.k:
         return Proof(NAME, 0.0, parameters)
@@ -81,4 +50,6 @@ def again(
     """The bound once more, from what a receipt recorded; None where that is no search."""
     if min(most, deepest, every) < 1:
         return None
-    return _prove(coded, task, most=int(most), deepest=int(deepest), looks=int(looks), every=int(every))
+    return prove_by_own_boxes(
+        coded, task, most=int(most), deepest=int(deepest), looks=int(looks), every=int(every)
+    )

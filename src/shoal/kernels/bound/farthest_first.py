@@ -193,7 +193,10 @@ def _take(desk, depth, x):
 
 @inner
 def greedy(desk, many, need):
-    """What a box around `need` more records costs that takes the row that adds least; or infinity."""
+    """What a box costs that takes the row that adds least, until it holds `need` more records; or infinity.
+
+    `desk.found` gets their places.
+    """
     for x in range(many):
         desk.left[0, x] = desk.count[x]
     for a in range(desk.lines.shape[1]):
@@ -204,6 +207,7 @@ def greedy(desk, many, need):
     inside = np.float32(0.0)
     total = np.float32(0.0)
     depth = np.int64(1)
+    at = 0
     while need > 0:
         _join_all(desk, depth, many, inside)
         best = np.float32(np.inf)
@@ -215,6 +219,9 @@ def greedy(desk, many, need):
         if its < 0:
             return np.float32(np.inf)
         total = best
+        for _ in range(min(need, desk.left[0, its])):
+            desk.found[at] = its
+            at += 1
         need -= desk.left[0, its]
         desk.left[0, its] = 0
         inside = _take(desk, depth, its)

@@ -6,7 +6,7 @@ most the other's box and their distance. So what the others' boxes cost is known
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,24 @@ from shoal.kernels.compile.decorators import entry
 from shoal.kernels.neighbours.tiles import SLACK, TOGETHER, Tiles, listing_for, near_lists
 from shoal.kernels.threads import over_rows
 
-__all__ = ["own_boxes"]
+__all__ = ["Lists", "listed_boxes", "own_boxes"]
 
 NEAREST = 4
 """Rows among which a first box is grown, as a multiple of k."""
+
+
+class Lists(NamedTuple):
+    """The nearest rows of every row: row[i, : many[i]] at the distances far[i], nearest first.
+
+    All others are at least radius[i] away. `sets` holds the k rows of a cheap set, the
+    cheapest where it was found, -1 where none is known.
+    """
+
+    row: Any
+    far: Any
+    many: Any
+    radius: Any
+    sets: Any
 
 
 def own_boxes(
@@ -31,21 +45,50 @@ def own_boxes(
     One row in `every` is asked: its `most` nearest rows are searched, so many records deep, with so many
     looks at them. Needs at least k records.
     """
+    return _boxes(tiles, metric, k, most, deepest, looks, every, _lists(0, most, k))
+
+
+def listed_boxes(
+    tiles: Tiles, metric: Any, k: int, *, most: int, deepest: int, looks: int
+) -> tuple[NDArray[np.float64], Lists]:
+    """The same for every row, and the lists."""
+    lists = _lists(tiles.place.size, most, k)
+    return _boxes(tiles, metric, k, most, deepest, looks, 1, lists), lists
+
+
+def _lists(rows: int, most: int, k: int) -> Lists:
+    return Lists(
+        row=np.empty((rows, most), dtype=np.int32),
+        far=np.empty((rows, most), dtype=np.float32),
+        many=np.empty(rows, dtype=np.int64),
+        radius=np.empty(rows),
+        sets=np.full((rows, k), -1, dtype=np.int32),
+    )
+
+
+def _boxes(
+    tiles: Tiles, metric: Any, k: int, most: int, deepest: int, looks: int, every: int, lists: Lists
+) -> NDArray[np.float64]:
     out = np.zeros(tiles.place.size)
     weight = float(metric.most.sum())
 
     def work(first: int, last: int) -> None:
         desk = desk_for(metric, k, most)
         listing = listing_for(tiles, most)
-        _own_boxes(tiles, metric, first, last, every, k, most, deepest, looks, weight, desk, listing, out)
+        _own_boxes(
+            tiles, metric, first, last, every, k, most, deepest, looks, weight, desk, listing, lists, out
+        )
 
     over_rows(tiles.begin.size - 1, work, 4)
     return out
 
 
 @entry
-def _own_boxes(tiles, metric, first, last, every, k, most, deepest, looks, weight, desk, listing, out):
+def _own_boxes(
+    tiles, metric, first, last, every, k, most, deepest, looks, weight, desk, listing, lists, out
+):
     far, who, many, limit = listing.far, listing.who, listing.many, listing.limit
+    keep = lists.many.size > 0
     rows = np.empty(most + 1, dtype=np.int32)
     for tile in range(first, last):
         for begin in range(tiles.begin[tile], tiles.begin[tile + 1], TOGETHER * every):
@@ -53,9 +96,16 @@ def _own_boxes(tiles, metric, first, last, every, k, most, deepest, looks, weigh
             near_lists(tiles, metric, tile, begin, end, every, most, listing)
             for q in range((end - begin + every - 1) // every):
                 row = begin + q * every
+                sort_by(far[q], who[q], many[q])
+                radius = max(0.0, limit[q] * DOWN - SLACK * weight)
+                if keep:
+                    lists.many[row] = many[q]
+                    lists.radius[row] = radius
+                    for x in range(many[q]):
+                        lists.row[row, x] = who[q, x]
+                        lists.far[row, x] = far[q, x]
                 if tiles.count[row] >= k:
                     continue
-                sort_by(far[q], who[q], many[q])
                 size = 0
                 if tiles.count[row] > 1:
                     rows[0] = row
@@ -66,10 +116,14 @@ def _own_boxes(tiles, metric, first, last, every, k, most, deepest, looks, weigh
                     desk.count[size] = tiles.count[who[q, x]]
                     size += 1
                 see(desk, tiles.codes, metric, row, rows, size)
-                best = max(0.0, limit[q] * DOWN - SLACK * weight)
-                best = k * min(best, greedy(desk, min(size, NEAREST * k), np.int64(k - 1)))
-                value, _, _ = least(desk, k, size, deepest, looks, best)
+                grown = greedy(desk, min(size, NEAREST * k), np.int64(k - 1))
+                best = k * min(radius, grown)
+                value, _, exact = least(desk, k, size, deepest, looks, best)
                 value /= k
+                if keep and (exact or grown < np.inf):
+                    lists.sets[row, 0] = row
+                    for at in range(k - 1):
+                        lists.sets[row, at + 1] = rows[desk.found[at]]
                 out[row] = max(out[row], value)
                 if every == 1:
                     continue
