@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.database.address import is_database, place_of
     from shoal.errors import (
         DataError,
         MissingExtra,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from shoal.model.exposure import Exposure, Linkage
     from shoal.model.facts import Facts
     from shoal.model.fields import FIELDS, Field
-    from shoal.model.files import Files
+    from shoal.model.files import Files, Stored
     from shoal.model.graph import Graph
     from shoal.model.guess import Guess, Guesses
     from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from shoal.model.verdict import Finding, Verdict
     from shoal.model.whom import Whom
     from shoal.read.context import read_context
+    from shoal.read.database import read_database
     from shoal.read.first_plan import guess_plan
     from shoal.read.graph import read_graph
     from shoal.read.guess import guess
@@ -50,7 +52,7 @@ if TYPE_CHECKING:
     from shoal.run.preview import preview_hierarchy, profile
     from shoal.run.release import Release
     from shoal.run.report import report
-    from shoal.run.targets import check_map, check_plot, check_report, check_target
+    from shoal.run.targets import check_database, check_map, check_plot, check_report, check_target
     from shoal.run.verify import verify
 
 _HOMES = {
@@ -81,6 +83,7 @@ _HOMES = {
     "Rule": "model.rule",
     "ShoalError": "errors",
     "Doing": "model.task",
+    "Stored": "model.files",
     "TableRead": "read.table",
     "TooFewPersons": "errors",
     "TooFewRows": "errors",
@@ -92,6 +95,7 @@ _HOMES = {
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
     "cellular": "run.cellular",
+    "check_database": "run.targets",
     "check_map": "run.targets",
     "check_plot": "run.targets",
     "check_report": "run.targets",
@@ -102,15 +106,18 @@ _HOMES = {
     "flat": "model.hierarchy",
     "guess": "read.guess",
     "guess_plan": "read.first_plan",
+    "is_database": "database.address",
     "methods": "run.compare",
     "outline_of": "model.outline",
     "parse_builder": "read.hierarchy",
     "parse_hierarchy": "read.hierarchy",
     "parse_outline": "model.outline",
+    "place_of": "database.address",
     "prefixes": "model.hierarchy",
     "preview_hierarchy": "run.preview",
     "profile": "run.preview",
     "read_context": "read.context",
+    "read_database": "read.database",
     "read_graph": "read.graph",
     "read_hierarchies": "read.hierarchy",
     "read_hierarchy": "read.hierarchy",
@@ -150,6 +157,7 @@ __all__ = [
     "Report",
     "Rule",
     "ShoalError",
+    "Stored",
     "TableRead",
     "TooFewPersons",
     "TooFewRows",
@@ -161,6 +169,7 @@ __all__ = [
     "bins",
     "calendar",
     "cellular",
+    "check_database",
     "check_map",
     "check_plot",
     "check_report",
@@ -171,15 +180,18 @@ __all__ = [
     "flat",
     "guess",
     "guess_plan",
+    "is_database",
     "methods",
     "outline_of",
     "parse_builder",
     "parse_hierarchy",
     "parse_outline",
+    "place_of",
     "prefixes",
     "preview_hierarchy",
     "profile",
     "read_context",
+    "read_database",
     "read_graph",
     "read_hierarchies",
     "read_hierarchy",

@@ -35,8 +35,36 @@ Version = Annotated[
 ]
 
 File = Annotated[
-    Path,
-    typer.Argument(help="The table: CSV, Parquet, Arrow, Excel, Stata, SPSS or SAS.", show_default=False),
+    str,
+    typer.Argument(
+        help="The table: CSV, Parquet, Arrow, Excel, Stata, SPSS or SAS, or a database: "
+        "postgresql://user@host/db#table, sqlite:FILE#table.",
+        show_default=False,
+    ),
+]
+TableIn = Annotated[
+    str | None,
+    typer.Option("--table", metavar="NAME", help="The table of a database to read.", rich_help_panel=TABLE),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(metavar="SQL", help="What to read of a database, by a query.", rich_help_panel=TABLE),
+]
+Replace = Annotated[
+    bool,
+    typer.Option(
+        "--replace", help="Replace the table of a database, if there is one.", rich_help_panel=RESULT
+    ),
+]
+CertificateTo = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Where the certificate of a table in a database goes, the receipt beside it.",
+        show_default=False,
+        rich_help_panel=RESULT,
+    ),
 ]
 K = Annotated[int | None, typer.Option("-k", help=_means("k"), show_default=False)]
 Ks = Annotated[
@@ -286,12 +314,13 @@ PlanTo = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="A new file for the plan: .yaml."),
 ]
 Output = Annotated[
-    Path,
+    str,
     typer.Option(
         "-o",
         "--output",
         metavar="FILE",
-        help="The release: .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav.",
+        help="The release: .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav, or a table of a database: "
+        "postgresql://user@host/db#table.",
         show_default=False,
     ),
 ]
@@ -310,7 +339,7 @@ Certificate = Annotated[
     Path, typer.Argument(help="The certificate that goes with the release.", show_default=False)
 ]
 Original = Annotated[
-    Path | None,
+    str | None,
     typer.Option(metavar="FILE", help="The original table: also checks that its rows fit the release."),
 ]
 Receipt = Annotated[

@@ -40,7 +40,7 @@ def listen() -> None:
 
 
 @contextmanager
-def told(output: Path) -> Iterator[None]:
+def told(output: str | Path) -> Iterator[None]:
     """Note on whatever stops a run that its release is there: the file is another one than before."""
     before = _seen(output)
     try:
@@ -51,7 +51,7 @@ def told(output: Path) -> Iterator[None]:
         raise
 
 
-def _seen(path: Path) -> tuple[int, int, int] | None:
+def _seen(path: str | Path) -> tuple[int, int, int] | None:
     with suppress(OSError):
         its = os.stat(path)
         return its.st_dev, its.st_ino, its.st_mtime_ns

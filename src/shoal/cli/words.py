@@ -107,8 +107,16 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
     """The table that was named, read as was said."""
     if (given.get("threads") or 0) > 0:  # Polars looks once, on its first use
         os.environ.setdefault("POLARS_MAX_THREADS", str(given["threads"]))
+    source = given["file"]
+    if shoal.is_database(source):
+        return shoal.read_database(source, given.get("query"), table=given.get("table"))
+    for word in ("table", "query"):
+        if given.get(word) is not None:
+            raise shoal.PlanError(
+                f"A {word} is read of a database, but {str(source)!r} is a file.", field=word
+            )
     return shoal.read_table(
-        given["file"],
+        source,
         delimiter=sign_of(given.get("delimiter")),
         encoding=given.get("encoding"),
         decimal=given.get("decimal"),
@@ -124,7 +132,7 @@ def files_named(given: Mapping[str, Any]) -> list[Path]:
         named += sorted(folder.iterdir()) if folder.is_dir() else [Path(text.partition("=")[2])]
     for text in given.get("graph") or ():
         named += text.partition("=")[2].split(",")
-    return [Path(path) for path in named]
+    return [Path(path) for path in named if not shoal.is_database(path)]
 
 
 def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:

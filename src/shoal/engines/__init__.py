@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from shoal.errors import MissingExtra, PlanError, choices
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.model.certificate import Certificate
     from shoal.model.coded import Coded
     from shoal.model.files import Files
@@ -108,6 +110,9 @@ class Engine(Protocol[T, P]):
         map_to: str | os.PathLike[str] | None,
     ) -> Files:
         """Write what was judged, if the verdict has passed and it is still the same."""
+
+    def sealed(self, published: P) -> pl.DataFrame:
+        """What is written, as one frame in memory, if it is still what was judged."""
 
     def draw_map(self, published: P, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]) -> Any:
         """Draw what was judged, on the same terms."""

@@ -180,6 +180,10 @@ class Memory:
             drawings=drawings,
         )
 
+    def sealed(self, published: Finished) -> pl.DataFrame:
+        """The frame itself."""
+        return published.sealed[0]
+
     def draw_map(
         self, published: Finished, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]
     ) -> Path:

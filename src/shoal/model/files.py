@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shoal.model.certificate import Certificate
 
-__all__ = ["Files", "lookup_path", "lookups_beside"]
+__all__ = ["Files", "Stored", "lookup_path", "lookups_beside"]
 
 LONGEST = 255  # bytes in a file's name, nearly everywhere
 READABLE = 60
@@ -39,6 +39,18 @@ class Files:
             table.with_name(f"{table.stem}.certificate.json"),
             table.with_name(f"{table.stem}.receipt.json"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where the parts of a release in a database lie: the table by its address, without any password."""
+
+    table: str
+    certificate: Path
+    receipt: Path
+    lookups: tuple[Path, ...] = ()
+    map: Path | None = None
+    formulas: Mapping[str, int] = field(default_factory=dict)
 
 
 def lookup_path(table: str | os.PathLike[str], column: str, mark: str) -> Path:

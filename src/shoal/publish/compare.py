@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-def compare(table: pl.DataFrame, read: Callable[[], pl.DataFrame]) -> None:
-    """Refuse a file that does not read as the table that was judged."""
+def compare(table: pl.DataFrame, read: Callable[[], pl.DataFrame], *, what: str = "file") -> None:
+    """Refuse a file, or a table of a database, that does not read as the table that was judged."""
     import polars as pl
 
     try:
@@ -25,16 +25,16 @@ def compare(table: pl.DataFrame, read: Callable[[], pl.DataFrame]) -> None:
         if isinstance(error, OSError) and error.errno is not None:  # the disk, not the file
             raise
         raise NotAnonymous(
-            "The written file cannot be read again, so nothing was published. Write another format."
+            f"The written {what} cannot be read again, so nothing was published. Write another format."
         ) from None
     if found.schema != table.schema or found.height != table.height:
         raise NotAnonymous(
-            "The written file has other columns or rows than the table that was judged, so nothing was "
+            f"The written {what} has other columns or rows than the table that was judged, so nothing was "
             "published. Write another format."
         )
     other = [repr(name) for name in table.columns if not found[name].equals(table[name], null_equal=True)]
     if other:
         raise NotAnonymous(
-            f"In column {', '.join(other)} the written file does not read as the table that was judged, so "
-            "nothing was published. Write another format, such as Parquet."
+            f"In column {', '.join(other)} the written {what} does not read as the table that was judged, "
+            "so nothing was published. Write another format, such as Parquet."
         )

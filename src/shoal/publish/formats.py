@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from shoal.model.certificate import Certificate
 
-__all__ = ["WRITERS", "Writer", "check_parts"]
+__all__ = ["WRITERS", "Writer", "as_type", "check_parts"]
 
 PARTS = {
     ".xlsx": (("xlsxwriter", "fastexcel"), "excel"),
@@ -79,11 +79,11 @@ def _read_csv(path: Path, delimiter: str, like: pl.DataFrame) -> pl.DataFrame:
     if names != like.columns:
         return texts
     return pl.DataFrame(
-        [_as_type(text, dtype) for text, dtype in zip(texts, like.schema.values(), strict=True)]
+        [as_type(text, dtype) for text, dtype in zip(texts, like.schema.values(), strict=True)]
     )
 
 
-def _as_type(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+def as_type(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     """The cells of a text file in the type that was written; a quoted nothing is nothing."""
     import polars as pl
 

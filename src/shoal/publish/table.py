@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.errors import DataError, NotAnonymous, PlanError, ShoalError
+from shoal.errors import DataError, PlanError, ShoalError
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files, lookups_beside
 from shoal.model.receipt import Receipt
@@ -35,6 +35,7 @@ from shoal.publish.atomic import PRIVATE, Draft, Drafts, hash_of, is_same, sweep
 from shoal.publish.change import Action, Step, change, place_new, put_aside, replace_file
 from shoal.publish.formats import WRITERS, check_parts
 from shoal.publish.target import Drawing, as_data_error, check_ending, check_folder, check_name
+from shoal.publish.verdict import check_verdict
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,10 +79,7 @@ def write_release(
 
     `lookups` are those that the certificate names; `drawings` appear with the release or not at all.
     """
-    if not verdict.has_passed:
-        raise NotAnonymous(f"The check failed and nothing was written. {' '.join(verdict.reasons)}")
-    if verdict.k is None or verdict.k != certificate.k:
-        raise NotAnonymous("The table was not judged for the certificate's k, so nothing was written.")
+    check_verdict(verdict, certificate)
     sources = list(inputs)
     files = check_target(path, inputs=sources, delimiter=delimiter)
     beside = lookups_beside(files.table, certificate)

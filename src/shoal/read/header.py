@@ -27,7 +27,7 @@ NAMELESS = "\0"
 """With its number, in place of a name that is not there."""
 
 
-def read_names(header: list[str], path: Path) -> list[str]:
+def read_names(header: list[str], path: Path | str) -> list[str]:
     """The names of a header without outer blanks, a mark where there is none, refused if doubled."""
     names = [name.strip() for name in header]
     check_literal(names, what=path)
@@ -61,14 +61,14 @@ def without_nameless(frame: pl.DataFrame, path: Path) -> tuple[pl.DataFrame, lis
     return frame.drop(nameless), [f"{many} without name and cells left out"]
 
 
-def check_names(names: list[str], path: Path) -> None:
+def check_names(names: list[str], path: Path | str) -> None:
     """Refuse names that are alike or empty, in a file that holds nothing else for names."""
     nameless = [at for at, name in enumerate(read_names(names, path), 1) if name.startswith(NAMELESS)]
     if nameless:
         raise _no_name(nameless, len(names), path)
 
 
-def _no_name(places: list[int], width: int, path: Path) -> DataError:
+def _no_name(places: list[int], width: int, path: Path | str) -> DataError:
     hint = "row numbers written by other programs often stand in such a column"
     if 2 * len(places) > width:
         hint = "if a title stands above the line of names, take it out"

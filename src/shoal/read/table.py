@@ -22,7 +22,7 @@ from shoal.read.statistics import STATISTICS, read_statistics
 from shoal.read.text import read_csv
 from shoal.read.unpack import check_plain_file
 
-__all__ = ["TableRead", "read_table"]
+__all__ = ["TableRead", "check_frame", "read_table"]
 
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 PACKED = tuple(suffix + ".gz" for suffix in TEXT)
@@ -83,7 +83,7 @@ def read_table(
             f"{path} is of no kind that can be read. Give a file that ends in one of: "
             f"{', '.join((*TEXT, *PACKED, *READERS, BOOK, *STATISTICS))}."
         )
-    _check_frame(table.frame, path)
+    check_frame(table.frame, path)
     if not has_names:  # then the first line was taken for them
         check_header(table.frame, path)
     return table
@@ -99,7 +99,8 @@ def _check_file(path: Path) -> None:
         raise DataError(f"{path} cannot be opened: {error.strerror or 'unknown reason'}.") from None
 
 
-def _check_frame(frame: pl.DataFrame, path: Path) -> None:
+def check_frame(frame: pl.DataFrame, path: Path | str) -> None:
+    """Refuse a table without rows, columns, names or with dates that no calendar has."""
     check_names(frame.columns, path)
     if frame.width == 0:
         raise DataError(f"{path} has no columns. Give a table with a header and rows.")

@@ -11,8 +11,9 @@ from typing import Any
 
 from shoal import engines
 from shoal.engines import Published
+from shoal.errors import PlanError
 from shoal.model.certificate import Certificate
-from shoal.model.files import Files
+from shoal.model.files import Files, Stored
 from shoal.model.grouping import Groups
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
@@ -70,6 +71,38 @@ class Release:
             delimiter=delimiter,
             inputs=inputs,
             map_to=map_to,
+        )
+
+    def write_database(
+        self,
+        uri: str,
+        table: str | None = None,
+        *,
+        replace: bool = False,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> Stored:
+        """Publish to a table of a database, in one transaction: it appears whole or not at all.
+
+        `uri` is as in `read_database`, and may name the table itself: `...#table`. A table of that name is
+        replaced only where `replace` says so. Certificate and receipt go to files, when the table is there:
+        to `certificate`, or to one of the table's name in the current folder.
+        """
+        from shoal.publish.database import write_database
+
+        if self.plan.cells == "id":
+            raise PlanError(
+                "Sets by their ids need lookup tables, which are files. Choose other cells for a database.",
+                field="cells",
+            )
+        return write_database(
+            engines.load(self.plan.engine).sealed(self._published),
+            self.verdict,
+            self.certificate,
+            self._receipt,
+            uri,
+            table,
+            replace=replace,
+            papers=certificate,
         )
 
     @property

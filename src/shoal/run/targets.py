@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shoal.model.files import Files
+    from shoal.model.files import Files, Stored
 
-__all__ = ["check_map", "check_plot", "check_report", "check_target"]
+__all__ = ["check_database", "check_map", "check_plot", "check_report", "check_target"]
 
 
 def check_target(
@@ -19,6 +19,20 @@ def check_target(
     from shoal.publish.table import check_target as check
 
     return check(path, inputs=inputs, delimiter=delimiter)
+
+
+def check_database(
+    uri: str,
+    table: str | None = None,
+    *,
+    replace: bool = False,
+    certificate: str | os.PathLike[str] | None = None,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> Stored:
+    """Whether a release can be written to a table of a database; asked before a long run."""
+    from shoal.publish.database import check_database as check
+
+    return check(uri, table, replace=replace, certificate=certificate, inputs=inputs)
 
 
 def check_map(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:

@@ -35,6 +35,8 @@ def anonymize(
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     sheet: o.Sheet = None,
+    table: o.TableIn = None,
+    query: o.Query = None,
     loss: o.Loss = None,
     method: o.Method = None,
     option: o.Option = None,
@@ -50,6 +52,8 @@ def anonymize(
     series: o.Series = None,
     after: o.After = None,
     map_to: o.Map = None,
+    replace: o.Replace = False,
+    certificate: o.CertificateTo = None,
     as_json: o.Json = False,
 ) -> None:
     """Make a table k-anonymous and write it with a certificate.
@@ -60,21 +64,19 @@ def anonymize(
     from shoal.cli.screen.facts import print_json
     from shoal.cli.screen.release import release_facts, show_release
     from shoal.cli.stopping import told
+    from shoal.cli.target import check_output, write_to
     from shoal.cli.words import files_named, plan_words, table_of
 
     given = context.params
     inputs = files_named(given)
-    shoal.check_target(output, inputs=inputs)
-    if map_to is not None:
-        shoal.check_map(map_to, inputs=[*inputs, output])
+    check_output(given, inputs)
     with told(output):
         with shown() as progress:
-            table = table_of(given)
-            words = plan_words(given, table.frame.columns)
-            release = shoal.anonymize(table.frame, after=after, progress=progress, **words)
-            sign = table.delimiter or ","
-            files = release.write(output, delimiter=sign, inputs=inputs, map_to=map_to)
+            read = table_of(given)
+            words = plan_words(given, read.frame.columns)
+            release = shoal.anonymize(read.frame, after=after, progress=progress, **words)
+            files = write_to(release, given, inputs, sign=read.delimiter or ",")
         if as_json:
-            print_json(release_facts(release, files, table.said))
+            print_json(release_facts(release, files, read.said))
         else:
-            show_release(release, files, table.said)
+            show_release(release, files, read.said)

@@ -20,6 +20,8 @@ def plan(
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
     sheet: o.Sheet = None,
+    table: o.TableIn = None,
+    query: o.Query = None,
 ) -> None:
     """Make a plan with guessed roles, kinds, rules and hierarchies, to be edited.
 
@@ -28,8 +30,11 @@ def plan(
     from shoal.cli.terminal import print_utf8
     from shoal.cli.words import table_of
 
-    table = table_of(context.params)
+    read = table_of(context.params)
+    is_file = not shoal.is_database(file)
+    place = file if is_file else shoal.place_of(file, table)
     if output is None:
-        print_utf8(shoal.guess_plan(table.frame, path=file))
+        print_utf8(shoal.guess_plan(read.frame, path=place))
     else:
-        print(f"plan         {shoal.write_plan(table.frame, output, of=file, inputs=[file])}")
+        written = shoal.write_plan(read.frame, output, of=place, inputs=[file] if is_file else [])
+        print(f"plan         {written}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +16,9 @@ EXAMPLE = "shoal verify out.csv out.certificate.json --original patients.csv"
 
 def verify(
     context: typer.Context,
-    release: Annotated[Path, typer.Argument(help="The published table.", show_default=False)],
+    release: Annotated[
+        str, typer.Argument(help="The published table: a file, or DATABASE#TABLE.", show_default=False)
+    ],
     certificate: o.Certificate,
     original: o.Original = None,
     receipt: o.Receipt = None,
@@ -43,7 +44,7 @@ def verify(
 
     was = None if original is None else table_of({**context.params, "file": original}).frame
     findings = shoal.verify(
-        release,
+        table_of({"file": release}).frame if shoal.is_database(release) else release,
         certificate,
         original=was,
         receipt=receipt,

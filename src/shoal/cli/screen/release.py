@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["release_facts", "show_release"]
 
 
-def release_facts(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> dict[str, Any]:
+def release_facts(
+    release: shoal.Release, files: shoal.Files | shoal.Stored, said: Sequence[str]
+) -> dict[str, Any]:
     """What `shoal anonymize --json` says: of the figures those that everybody may see."""
     about = release.certificate
     verdict = dataclasses.replace(
@@ -43,7 +45,7 @@ def release_facts(release: shoal.Release, files: shoal.Files, said: Sequence[str
     }
 
 
-def show_release(release: shoal.Release, files: shoal.Files, said: Sequence[str]) -> None:
+def show_release(release: shoal.Release, files: shoal.Files | shoal.Stored, said: Sequence[str]) -> None:
     """The summary after `shoal anonymize`."""
     console = Console(highlight=False)
     about = release.certificate
@@ -119,7 +121,7 @@ def _notes(release: shoal.Release) -> Iterable[str]:
             )
 
 
-def _formulas(files: shoal.Files) -> Iterable[str]:
+def _formulas(files: shoal.Files | shoal.Stored) -> Iterable[str]:
     if files.formulas:
         counts = ", ".join(f"{name} {count:,}" for name, count in files.formulas.items())
         yield (
