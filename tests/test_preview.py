@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from xml.etree import ElementTree
+
 import polars as pl
 import pytest
 
@@ -100,3 +103,46 @@ def test_the_verdict_knows_the_sizes_of_classes():
         counted[size] = counted.get(size, 0) + 1
     assert release.verdict.sizes == tuple(sorted(counted.items()))
     assert sum(size * classes for size, classes in release.verdict.sizes) == 60
+
+
+def drawn(text):
+    """An SVG, whole and without script, style or anything that is loaded."""
+    tree = ElementTree.fromstring(text)
+    tags = {one.tag for one in tree.iter()}
+    assert tags <= {"svg", "rect", "text", "line", "polyline", "circle"}
+    assert not [one for one in tree.iter() if {"style", "onclick", "href"} & set(one.attrib)]
+    return tree.attrib["aria-label"], [one.text for one in tree.iter("text")]
+
+
+def test_drawings_say_their_numbers():
+    release = shoal.anonymize(TABLE, k=5, quasi=["age", "city"], unit="rows", effort="quick")
+    label, words = drawn(shoal.svg(release.certificate))
+    assert all(one.name in words for one in release.certificate.columns)
+    label, words = drawn(shoal.svg(release.verdict))
+    assert {f"{size}" for size, _ in release.verdict.sizes} <= set(words)
+    label, words = drawn(shoal.svg(shoal.profile(TABLE, release, "city")))
+    assert "Rows of city before and after" in label
+    found = shoal.compare(TABLE, methods=["mondrian"], ks=[2, 5], quasi=["age", "city"], unit="rows")
+    label, words = drawn(shoal.svg(found))
+    assert label.count(" at k = ") == 2
+    assert {"2", "5"} <= set(words)
+    label, words = drawn(shoal.svg(shoal.Fall(((0.0, 9.0), (1.0, 7.5)), 5.25)))
+    assert "no release can lose less: 5.25 %" in words
+    assert shoal.svg(shoal.Fall(())) == ""
+    with pytest.raises(shoal.PlanError, match="no drawing of a int"):
+        shoal.svg(3)
+
+
+def test_many_sizes_are_drawn_in_few_ranges():
+    verdict = shoal.anonymize(TABLE, k=5, quasi=["age"], unit="rows", effort="quick").verdict
+    many = dataclasses.replace(verdict, sizes=tuple((size, 1) for size in range(5, 205)))
+    label, _ = drawn(shoal.svg(many))
+    assert 20 <= label.count(" of ") <= 24
+
+
+def test_a_rule_that_nobody_can_obey_is_told_with_its_field():
+    with pytest.raises(shoal.DataError, match="No release can obey") as error:
+        shoal.anonymize(
+            TABLE, k=5, quasi=["age"], sensitive=["city"], rules=["city: 9-diverse"], unit="rows"
+        )
+    assert (error.value.field, error.value.column) == ("rules", "city")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from shoal.model.certificate import Certificate
     from shoal.model.clusters import Clusters
-    from shoal.model.comparison import Comparison
+    from shoal.model.comparison import Comparison, Fall
     from shoal.model.exposure import Exposure, Linkage
     from shoal.model.facts import Facts
     from shoal.model.fields import FIELDS, Field
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shoal.model.outline import outline_of, parse_outline
     from shoal.model.plan import Plan
     from shoal.model.preview import Preview, Profile
-    from shoal.model.report import Context, Report
+    from shoal.model.report import QUESTIONS, Context, Report
     from shoal.model.rule import Rule
     from shoal.model.task import Doing
     from shoal.model.verdict import Finding, Verdict
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from shoal.run.cellular import cellular
     from shoal.run.check import check_table
     from shoal.run.compare import compare, draw, methods
+    from shoal.run.drawings import svg
     from shoal.run.first_plan import write_plan
     from shoal.run.outsider import attack, risk
     from shoal.run.preview import preview_hierarchy, profile
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "FIELDS": "model.fields",
+    "QUESTIONS": "model.report",
     "Certificate": "model.certificate",
     "Clusters": "model.clusters",
     "Comparison": "model.comparison",
@@ -64,6 +66,7 @@ _HOMES = {
     "DataError": "errors",
     "Exposure": "model.exposure",
     "Facts": "model.facts",
+    "Fall": "model.comparison",
     "Field": "model.fields",
     "Files": "model.files",
     "Finding": "model.verdict",
@@ -125,12 +128,14 @@ _HOMES = {
     "read_table": "read.table",
     "report": "run.report",
     "risk": "run.outsider",
+    "svg": "run.drawings",
     "verify": "run.verify",
     "write_plan": "run.first_plan",
 }
 
 __all__ = [
     "FIELDS",
+    "QUESTIONS",
     "Certificate",
     "Clusters",
     "Comparison",
@@ -139,6 +144,7 @@ __all__ = [
     "Doing",
     "Exposure",
     "Facts",
+    "Fall",
     "Field",
     "Files",
     "Finding",
@@ -199,6 +205,7 @@ __all__ = [
     "read_table",
     "report",
     "risk",
+    "svg",
     "verify",
     "write_plan",
 ]

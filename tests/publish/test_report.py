@@ -343,3 +343,21 @@ def test_a_report_is_a_value_of_names_and_counts(written):
     assert dataclasses.is_dataclass(found)
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.release = "other"
+
+
+def test_what_the_controller_confirmed_is_told_and_the_rest_is_open(written, tmp_path):
+    made(written, tmp_path / "r.html", context=shoal.Context(confirmed=["quasi", "private"]))
+    words = Page((tmp_path / "r.html").read_text("utf-8")).words
+    assert "☑ All quasi-identifiers are named. Confirmed." in words
+    assert (words.count("☑"), words.count("☐")) == (2, 4)
+    file = tmp_path / "context.yaml"
+    for text in ("confirmed: [text, others]\n", "confirmed: text\n"):
+        file.write_text(text)
+        made(written, tmp_path / "r.html", context=file)
+        assert "☑ No column holds free text." in (tmp_path / "r.html").read_text("utf-8")
+    for text in ("confirmed: [all]\n", "confirmed: everything\n"):
+        file.write_text(text)
+        with pytest.raises(shoal.PlanError, match="names no question of ours"):
+            made(written, context=file)
+    with pytest.raises(shoal.PlanError, match="names no question of ours"):
+        shoal.Context(confirmed="text")

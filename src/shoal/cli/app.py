@@ -18,6 +18,7 @@ COMMANDS = (
     "attack",
     "verify",
     "report",
+    "workbench",
     "compare",
     "methods",
 )

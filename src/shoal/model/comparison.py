@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Comparison", "Trial"]
+__all__ = ["Comparison", "Fall", "Trial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,14 @@ class Trial:
     withheld: int | None = None
     seconds: float | None = None
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """How the loss of one run fell: seconds and percent, and what no release can beat."""
+
+    points: tuple[tuple[float, float], ...]
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

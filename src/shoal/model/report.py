@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from shoal.errors import PlanError
+from shoal.errors import PlanError, choices
 
 if TYPE_CHECKING:  # whoever asks whether a report can be written waits for none of them
     from shoal.model.certificate import Certificate
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # whoever asks whether a report can be written waits for none
 __all__ = [
     "ANSWERS",
     "BANDS",
+    "QUESTIONS",
     "Chances",
     "Context",
     "Mixed",
@@ -26,6 +27,15 @@ __all__ = [
 
 BANDS = (("1, alone", 1), ("2 to 4", 4), ("5 to 9", 9), ("10 to 19", 19), ("20 and more", None))
 """Sizes of classes, in words and by the greatest size of each."""
+QUESTIONS = {
+    "quasi": "All quasi-identifiers are named.",
+    "persons": "A row is a person, or persons are counted.",
+    "mixed": "Sensitive values are mixed enough in every class.",
+    "text": "No column holds free text.",
+    "others": "No other release of these persons can be laid beside this one.",
+    "private": "The original, the receipt and the groups stay private.",
+}
+"""What only the controller can confirm, by the words that a context's `confirmed` may hold."""
 NO, OPEN, YES = ANSWERS = ("no", "to be judged", "yes")
 
 
@@ -34,7 +44,8 @@ class Context:
     """What only people know of a release; a context file has these keys. Empty: left to be filled in.
 
     A record found with more than the chance `threshold` is at high risk. `sampling` is the share of the
-    population that the original holds, where it is a sample.
+    population that the original holds, where it is a sample. `confirmed` names what the controller has made
+    sure of, of `shoal.QUESTIONS`; the rest stands in the report as open.
     """
 
     purpose: str = ""
@@ -45,17 +56,25 @@ class Context:
     next_review: str = ""
     threshold: float = 0.2
     sampling: float | None = None
+    confirmed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if item.name not in {"threshold", "sampling"}:
+            if item.name == "confirmed":
+                self._check_confirmed()
+            elif item.name not in {"threshold", "sampling"}:
                 if not isinstance(value, str):
                     raise PlanError(f"The context's {item.name} is not a text.")
             elif (value is not None or item.name == "threshold") and not _is_share(value):
                 raise PlanError(
                     f"The context's {item.name} is {value!r}. Give a number above 0 and at most 1."
                 )
+
+    def _check_confirmed(self) -> None:
+        if isinstance(self.confirmed, str) or not all(name in QUESTIONS for name in self.confirmed):
+            raise PlanError(f"The context's confirmed names no question of ours. {choices(QUESTIONS)}")
+        object.__setattr__(self, "confirmed", tuple(self.confirmed))
 
 
 @dataclass(frozen=True, slots=True)

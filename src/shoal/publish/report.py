@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal.model.facts import OBJECTIVES
-from shoal.model.report import BANDS, Report, as_percent
+from shoal.model.report import BANDS, QUESTIONS, Report, as_percent
 from shoal.publish.draw import Bar, bars
 from shoal.publish.target import Drawing, check_file, draw_alone
 
@@ -51,6 +51,7 @@ def page_of(report: Report) -> str:
         about=report.certificate,
         plan=report.certificate.plan,
         context=report.context,
+        questions_open=QUESTIONS.items(),
         bands=[name for name, _ in BANDS],
         objective=OBJECTIVES.get(report.certificate.objective, report.certificate.objective),
         least_k=math.ceil(1 / report.context.threshold - 1e-9),

@@ -32,13 +32,18 @@ def read_context(path: str | os.PathLike[str]) -> Context:
         name = scalar(key) or ""
         if name not in names:
             raise PlanError(f"{path} has the key {name!r}, which no context has. {choices(names)}")
+        if name == "confirmed" and isinstance(value, yaml.SequenceNode):
+            words[name] = tuple(scalar(item) or "" for item in value.value)
+            continue
         text = scalar(value)
         if text is None:
             raise PlanError(
                 f"The context's key {name!r}, in line {key.start_mark.line + 1}, must be one text."
             )
         if text:
-            words[name] = _number(name, text) if name in NUMBERS else text
+            words[name] = (
+                _number(name, text) if name in NUMBERS else (text,) if name == "confirmed" else text
+            )
     return Context(**words)
 
 

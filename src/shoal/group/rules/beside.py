@@ -39,9 +39,9 @@ def join_beside(
     parts = 0
     while True:
         kept = group >= 0
-        reasons = lacking(held, row[kept], count[kept], task.k)
-        if reasons:
-            raise DataError(" ".join(reasons))
+        error = lacking(held, row[kept], count[kept], task.k)
+        if error is not None:
+            raise error
         ruled = RuledPieces.of(coded, held, row[kept], count[kept], task)
         into, stuck = _join(ruled, group[kept], beside)
         group[kept], beside = into[group[kept]], into[beside]

@@ -44,7 +44,7 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import BrokenPromise, DataError
+from shoal.errors import BrokenPromise
 from shoal.group.improve.blocks import cut_blocks
 from shoal.group.rules.beside import join_beside
 from shoal.group.rules.pieces import RuledPieces, lacking, strata_of
@@ -89,9 +89,9 @@ def check_feasible(coded: Coded, k: int) -> None:
     """Raise where all records as one group break a rule; nobody should wait for a method to hear that."""
     if coded.held is not None:
         some = np.flatnonzero(coded.count > 0)
-        reasons = lacking(coded.held, some, coded.count[some], k)
-        if reasons:
-            raise DataError(" ".join(reasons))
+        error = lacking(coded.held, some, coded.count[some], k)
+        if error is not None:
+            raise error
 
 
 def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Grouping:
@@ -105,7 +105,7 @@ def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Group
         joined = join_beside(coded, held, pieces, grouping.beside.astype(np.int64), task)
         return Grouping.of_pieces(row, joined, count, proof=grouping.proof, steps=grouping.steps)
     kept = group >= 0
-    if lacking(held, row[kept], count[kept], task.k):
+    if lacking(held, row[kept], count[kept], task.k) is not None:
         check_feasible(coded, task.k)
         # what is left breaks a rule without the withheld: they come back as a group of their own
         group = np.where(kept, group, grouping.groups)

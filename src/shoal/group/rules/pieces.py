@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
 from shoal.kernels.distance.packed import PackedMetric, pack_metric
 from shoal.kernels.distance.spans import group_losses
 from shoal.kernels.rules.chains import Chains, make_chains
@@ -81,17 +82,19 @@ def strata_of(value: NDArray[np.int32], rules: PackedRules, row: Integers) -> tu
     return stratum.astype(np.int64), exact and int(stratum.max(initial=0)) < 4 * MOST_STRATA
 
 
-def lacking(held: Held, row: Integers, count: Integers, k: int) -> list[str]:
-    """What all these records as one group lack, in words and figures; closeness never does."""
+def lacking(held: Held, row: Integers, count: Integers, k: int) -> DataError | None:
+    """What all these records as one group lack, in words and figures; closeness never does.
+
+    Where several rules are broken, the error's field and column are those of the first.
+    """
     place = {(column.name, column.measure): at for at, column in enumerate(held.columns)}
     total = int(count.sum())
-    found_lacking = []
+    found_lacking: list[tuple[str, str, str | None]] = []  # words, field, column
     if held.unit is not None:
         persons = np.unique(held.unit[row]).size
         if persons < k:
-            found_lacking.append(
-                f"k = {k} persons are needed in every class; the whole table has {persons}. Lower k."
-            )
+            words = f"k = {k} persons are needed in every class; the whole table has {persons}. Lower k."
+            found_lacking.append((words, "k", None))
     for rule in held.rules:
         if rule.kind == CLOSE:
             continue
@@ -117,7 +120,11 @@ def lacking(held: Held, row: Integers, count: Integers, k: int) -> list[str]:
         elif total and most / total > rule.limit + 1e-9:
             found = f"the commonest value stands in {most} of {total} rows ({100 * most / total:.4g} %)"
         if found:
-            found_lacking.append(
+            words = (
                 f"No release can obey {rule.text!r}: in the whole table {found}. Weaken or drop the rule."
             )
-    return found_lacking
+            found_lacking.append((words, "rules", rule.column))
+    if not found_lacking:
+        return None
+    _, field, column = found_lacking[0]
+    return DataError(" ".join(words for words, _, _ in found_lacking), field=field, column=column)

@@ -1,0 +1,1 @@
+"""The workbench: pages on this machine for people who do not program."""
