@@ -49,7 +49,7 @@ class Window:
         self.seen: list[str] = []
         self.context = chromium.new_context(viewport=WIDE, accept_downloads=True)
         self.context.set_default_timeout(PATIENCE)
-        self.context.route(re.compile(r"^(?!http://127\.0\.0\.1:|data:|blob:)"), self._refuse)
+        self.context.route(re.compile(r"^(?!http://127\.0\.0\.1:|data:|blob:|file:)"), self._refuse)
         self.page = self.open()
 
     def _refuse(self, route):
@@ -332,3 +332,21 @@ def test_no_cell_leaves_its_pages(serve, window, tmp_path):
     for text in texts:
         words = re.sub(r"[0-9a-f]{64}|[\w-]{43}", "", text)  # fingerprints and secrets are random
         assert not [canary for canary in canaries if canary in words]
+
+
+def test_the_report_is_accessible_and_prints(window, tmp_path):
+    frame = shoal.read_table(HOSPITAL).frame
+    release = shoal.anonymize(
+        frame, k=5, quasi=["zip", "sex"], sensitive=["diagnosis"], unit="patient_id", effort="quick"
+    )
+    files = release.write(tmp_path / "out.csv")
+    release.report(tmp_path / "report.html", files=files, original=frame)
+    mine = window()
+    mine.page.goto((tmp_path / "report.html").as_uri())
+    mine.audit(mine.page, "report")
+    printed = mine.page.pdf(tagged=True, format="A4")
+    assert printed.startswith(b"%PDF")
+    assert b"/StructTreeRoot" in printed
+    assert 3 <= len(re.findall(rb"/Type ?/Page\b(?!s)", printed)) <= 10
+    assert mine.errors == []
+    assert mine.outside == []
