@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from shoal.run.compare import compare, draw, methods
     from shoal.run.drawings import svg
     from shoal.run.first_plan import write_plan
+    from shoal.run.following import Series
     from shoal.run.outsider import attack, risk
     from shoal.run.preview import preview_hierarchy, profile
     from shoal.run.release import Release
@@ -84,6 +85,7 @@ _HOMES = {
     "Release": "run.release",
     "Report": "model.report",
     "Rule": "model.rule",
+    "Series": "run.following",
     "ShoalError": "errors",
     "Doing": "model.task",
     "Stored": "model.files",
@@ -162,6 +164,7 @@ __all__ = [
     "Release",
     "Report",
     "Rule",
+    "Series",
     "ShoalError",
     "Stored",
     "TableRead",

@@ -122,7 +122,16 @@ def test_a_field_that_is_lacking_is_named(files, inside):
         part = raw[inside] if inside else raw
         del (part[0] if isinstance(part, list) else part)[name]
         field = f"{inside}.{name}" if inside else name
-        if field in {"more", "rules", "release", "original", "rules.failing", "series", "plan.series"}:
+        if field in {
+            "more",
+            "rules",
+            "release",
+            "original",
+            "rules.failing",
+            "series",
+            "plan.series",
+            "plan.widen",
+        }:
             assert not getattr(Certificate.of_json(json.dumps(raw)), name, False)
             continue
         with pytest.raises(shoal.DataError, match=f"its '{field}' is missing"):

@@ -12,18 +12,23 @@ from shoal.check.judge import judge
 from shoal.check.measured import check_receipt
 from shoal.check.original import verify_original
 from shoal.check.persons import persons_in_classes
+from shoal.check.series import Line, judge_lists, judge_register, rule_lists
 from shoal.check.verify import verify_release
 
 __all__ = [
     "Claims",
+    "Line",
     "check_receipt",
     "expose",
     "judge",
     "judge_any",
     "judge_in_order",
+    "judge_lists",
+    "judge_register",
     "link",
     "persons_in_classes",
     "ranges_in",
+    "rule_lists",
     "verify_chain",
     "verify_original",
     "verify_release",

@@ -376,7 +376,27 @@ After = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="The former release of the series: its certificate.",
+        help="What this release follows: the .state of a register, or the certificate of a ledger.",
+        rich_help_panel=RESULT,
+    ),
+]
+Widen = Annotated[
+    bool | None,
+    typer.Option("--widen/--no-widen", help=_means("widen"), show_default=False, rich_help_panel=RESULT),
+]
+Redo = Annotated[
+    bool,
+    typer.Option(
+        "--redo",
+        help="Make a release of a register again: the one that was made after this state reached nobody.",
+        rich_help_panel=RESULT,
+    ),
+]
+Forget = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Persons whom the state is to forget, one identifier per line. What was listed stays.",
         rich_help_panel=RESULT,
     ),
 ]

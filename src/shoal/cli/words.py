@@ -16,6 +16,7 @@ __all__ = [
     "matches_of",
     "names_of",
     "numbers_of",
+    "persons_named",
     "plan_words",
     "sign_of",
     "table_of",
@@ -39,6 +40,7 @@ PLAIN = (
     "improve",
     "stop_at",
     "series",
+    "widen",
     "seed",
     "threads",
 )
@@ -126,13 +128,30 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
 
 def files_named(given: Mapping[str, Any]) -> list[Path]:
     """Every file the command line names as an input, so that none is overwritten."""
-    named = [given[word] for word in ("file", "plan", "original", "after") if given.get(word) is not None]
+    named = [
+        given[word]
+        for word in ("file", "plan", "original", "after", "forget")
+        if given.get(word) is not None
+    ]
     for text in given.get("hierarchies") or ():
         folder = Path(text)
         named += sorted(folder.iterdir()) if folder.is_dir() else [Path(text.partition("=")[2])]
     for text in given.get("graph") or ():
         named += text.partition("=")[2].split(",")
     return [Path(path) for path in named if not shoal.is_database(path)]
+
+
+def persons_named(path: Path | None) -> tuple[str, ...]:
+    """The lines of a file that names persons."""
+    if path is None:
+        return ()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        raise shoal.DataError(
+            f"The file {str(path)!r} cannot be read. Give a text with one person per line."
+        ) from None
+    return tuple(line.strip() for line in lines if line.strip())
 
 
 def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:

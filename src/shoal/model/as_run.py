@@ -46,6 +46,7 @@ class AsRun:
     stop_at: float | None
     seed: int
     series: str | None = field(default=None, metadata={"since": "2.1"})
+    widen: bool = field(default=False, metadata={"since": "2.1"})
 
     @classmethod
     def of(cls, plan: Plan, *, method: str, kinds: Mapping[str, str], mark: Callable[[str], str]) -> AsRun:

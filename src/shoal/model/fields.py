@@ -203,11 +203,20 @@ _ALL = (
         "series",
         WORD,
         "How releases of a table that lives on follow one another. ledger: rows only arrive, and each "
-        "release holds new ones alone.",
+        "release holds new ones alone. register: persons come, leave, return and change; needs a unit.",
         "ledger",
         "a release by itself",
-        ("ledger",),
+        ("ledger", "register"),
         "how-to/series.md",
+    ),
+    Field(
+        "widen",
+        SWITCH,
+        "In a register, a box may widen for one who comes: less is lost, but a box that was widened by one "
+        "person tells where that person stands.",
+        "false",
+        "boxes never change",
+        page="how-to/series.md",
     ),
     Field("seed", WHOLE, "Where chance begins: the same seed gives the same release.", "1", "0"),
     Field("threads", WHOLE, "Threads to use, 0 for all; never changes the release.", "2", "0"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shoal.model.certificate import Certificate
 
-__all__ = ["Files", "Stored", "lookup_path", "lookups_beside"]
+__all__ = ["Files", "Stored", "lookup_path", "lookups_beside", "register_beside"]
 
 LONGEST = 255  # bytes in a file's name, nearly everywhere
 READABLE = 60
@@ -18,7 +18,7 @@ SHORT = 10
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the parts of a release lie; the receipt is private.
+    """Where the parts of a release lie; the receipt is private, and so is the state of a register.
 
     `formulas` counts, by column, the written cells that a spreadsheet would take for formulas.
     """
@@ -28,6 +28,8 @@ class Files:
     receipt: Path
     lookups: tuple[Path, ...] = ()
     map: Path | None = None
+    lists: Path | None = None
+    state: Path | None = None
     formulas: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -51,6 +53,16 @@ class Stored:
     lookups: tuple[Path, ...] = ()
     map: Path | None = None
     formulas: Mapping[str, int] = field(default_factory=dict)
+
+
+def register_beside(files: Files) -> Files:
+    """The same with the lists and the state of a register."""
+    table = files.table
+    return replace(
+        files,
+        lists=table.with_name(f"{table.stem}.lists.csv"),
+        state=table.with_name(f"{table.stem}.state"),
+    )
 
 
 def lookup_path(table: str | os.PathLike[str], column: str, mark: str) -> Path:

@@ -12,7 +12,7 @@ from shoal.model.as_run import AsRun
 from shoal.model.certificate import Certificate
 from shoal.model.figures import Figures
 from shoal.model.receipt import Receipt
-from shoal.model.series import InSeries
+from shoal.model.series import InRegister, InSeries
 from shoal.model.verdict import ColumnLoss, Ruling
 
 __all__ = ["MEANINGS"]
@@ -60,6 +60,22 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "mode": "how releases follow one another",
         "number": "which one this is; the first is 1",
         "before": "SHA-256 of all that the certificate of the former release says; null for the first",
+        "register": "what a register says besides; null for a ledger",
+    },
+    InRegister: {
+        "lists": "SHA-256 of the lists",
+        "boxes": "how many boxes were shown so far",
+        "founded": "boxes founded now by persons who came or moved",
+        "refined": "boxes founded now inside older ones",
+        "joined": "persons who came to boxes that were there",
+        "moved": "persons whose cells had left their box",
+        "schools": "how many lists there are",
+        "new": "how many of them were listed now",
+        "entries": "how many entries they hold",
+        "entries_of_leavers": "how many of these belong to no line of this release",
+        "unlisted": "lines without a school",
+        "outdated": "lines whose value has left their list",
+        "waiting": "persons without a line, until others come whom they can stand with",
     },
     ColumnLoss: {
         "name": "the column",

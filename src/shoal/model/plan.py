@@ -13,11 +13,21 @@ from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.rule import Rule
-from shoal.model.series import MODES
+from shoal.model.series import MODES, REGISTER, SCHOOL, SINCE
 from shoal.model.task import Effort, whole_of
 from shoal.model.whom import Whom
 
-__all__ = ["CELLS", "DISTANCES", "LOSSES", "RADIUS", "SIZE", "STYLES", "Plan", "words_of"]
+__all__ = [
+    "CELLS",
+    "DISTANCES",
+    "LOSSES",
+    "RADIUS",
+    "SIZE",
+    "STYLES",
+    "Plan",
+    "unfit_for_register",
+    "words_of",
+]
 
 STYLES = ("generalize", "suppress", "centres", "means")
 CELLS = ("text", "bounds", "middle", "id")
@@ -64,6 +74,7 @@ class Plan:
     improve: bool = False
     stop_at: float | None = None
     series: str | None = None
+    widen: bool = False
     seed: int = 0
     threads: int = 0
     engine: str = "memory"
@@ -85,8 +96,9 @@ class Plan:
         for name in ("loss", "method", "style", "cells", "distance", "effort", "engine"):
             if not isinstance(getattr(self, name), str):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
-        if not isinstance(self.improve, bool):
-            raise PlanError(f"improve = {self.improve!r} is neither true nor false.", field="improve")
+        for name in ("improve", "widen"):
+            if not isinstance(getattr(self, name), bool):
+                raise PlanError(f"{name} = {getattr(self, name)!r} is neither true nor false.", field=name)
         for name, kind in self.kinds.items():
             if not isinstance(kind, str):
                 raise PlanError(
@@ -249,7 +261,53 @@ class Plan:
             self._check_centres()
         if self.series is not None and self.series not in MODES:
             raise PlanError(f"There is no series {self.series!r}. {choices(MODES)}", field="series")
+        if self.series == REGISTER:
+            self._check_register()
+        elif self.widen:
+            raise PlanError("Only the boxes of a register widen. Leave out widen.", field="widen")
         Effort.parse(self.effort)
+
+    def _check_register(self) -> None:
+        """What a register can do: one line per person, ranges and nodes, and lists of what persons have."""
+        if self.whom.unit is None:
+            raise PlanError(
+                "A register follows persons from release to release. Name the column that says who a row "
+                "belongs to as unit.",
+                field="unit",
+            )
+        for name, holds, what in (
+            ("count", self.count is None, "a row of a register is one person: leave out count"),
+            (
+                "style",
+                self.style == "generalize",
+                "a register publishes ranges and nodes: style = generalize",
+            ),
+            ("cells", self.cells in {"text", "bounds"}, "a register takes the cells text and bounds"),
+            ("loss", self.loss != "sets", "a register shows nodes, not sets: loss = leaves or levels"),
+            ("distance", self.distance == "span", "a register takes the distance span"),
+            ("withhold", self.withhold == 0, "who cannot be shown waits for others: leave out withhold"),
+            ("graphs", not self.graphs, "a register takes numbers, dates and trees, no regions"),
+            (
+                "sensitive",
+                self.sensitive or self.keep,
+                "it lists what persons have: name a sensitive column",
+            ),
+        ):
+            if not holds:
+                raise PlanError(f"The plan's {name} does not fit a register: {what}.", field=name)
+        for name in self.quasi:
+            kind = self.kind(name)
+            if kind is not None and kind.name not in {"number", "date", "tree"}:
+                raise unfit_for_register(name, kind.name)
+        taken = [name for name in (SCHOOL, SINCE) if name in self.columns]
+        if taken:
+            raise PlanError(
+                f"A register publishes columns named {SCHOOL} and {SINCE}; the plan names "
+                f"{', '.join(taken)} "
+                "too. Rename it first.",
+                field="series",
+                column=taken[0],
+            )
 
     def _check_centres(self) -> None:
         taken = [name for name in (SIZE, RADIUS) if name in self.columns]
@@ -319,6 +377,17 @@ class Plan:
         names += [*self.sensitive, *self.keep, *self.identifier]
         names += self.whom.columns
         return tuple(dict.fromkeys(names))
+
+
+def unfit_for_register(column: str, kind: str) -> PlanError:
+    """The error for a quasi-identifier whose cells no register can keep."""
+    return PlanError(
+        f"Column {column!r} is a {kind}; a register shows ranges of numbers and dates and nodes of "
+        "trees. Give it "
+        "a hierarchy: a file, or flat() for a value or a star.",
+        field="hierarchies",
+        column=column,
+    )
 
 
 def _whole(name: str, value: object, least: int) -> int:

@@ -34,6 +34,7 @@ class Details(TypedDict, total=False):
     improve: bool
     stop_at: float | None
     series: str | None
+    widen: bool
     seed: int
     threads: int
     engine: str

@@ -31,7 +31,7 @@ from shoal.model.files import Files, lookups_beside
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
 from shoal.publish.alone import alone_in
-from shoal.publish.atomic import PRIVATE, Draft, Drafts, hash_of, is_same, sweep, sync_folder
+from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, Drafts, hash_of, is_same, sweep, sync_folder
 from shoal.publish.change import Action, Step, change, place_new, put_aside, replace_file
 from shoal.publish.formats import WRITERS, check_parts
 from shoal.publish.target import Drawing, as_data_error, check_ending, check_folder, check_name
@@ -40,7 +40,21 @@ from shoal.publish.verdict import check_verdict
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_target", "write_release"]
+__all__ = ["Companion", "check_target", "write_release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A file that appears with a release or not at all; with `is_last`, right after its table."""
+
+    target: Path
+    content: bytes
+    is_private: bool = False
+    is_last: bool = False
+
+
+Companions = Callable[[str, str], Sequence[Companion]]
+"""Files beside a release, given the SHA-256 of its table and of all that its certificate says."""
 
 
 def check_target(
@@ -74,10 +88,12 @@ def write_release(
     inputs: Iterable[str | os.PathLike[str]] = (),
     lookups: Mapping[str, pl.DataFrame] | None = None,
     drawings: Sequence[Drawing] = (),
+    companions: Companions | None = None,
 ) -> Files:
     """Publish a table that has passed; there is no way around the verdict.
 
-    `lookups` are those that the certificate names; `drawings` appear with the release or not at all.
+    `lookups` are those that the certificate names; `drawings` appear with the release or not at all, and so
+    do `companions`, which may hold the digests of the table and the certificate.
     """
     check_verdict(verdict, certificate)
     sources = list(inputs)
@@ -101,7 +117,8 @@ def write_release(
             _check_siblings(files)
             spare = frozenset(path for path in _lookups_named(files) if _is_any(path, sources))
             sealed_receipt = receipt.sealed(release=release, certificate=sealed.digest)
-            _place_all(drafts, files, draft, seconds, drawn, sealed, sealed_receipt, spare)
+            others = [] if companions is None else companions(release, sealed.digest)
+            _place_all(drafts, files, draft, seconds, drawn, others, sealed, sealed_receipt, spare)
     return files
 
 
@@ -147,6 +164,7 @@ def _place_all(
     table: Draft,
     lookups: Sequence[Draft],
     drawn: Sequence[Draft],
+    others: Sequence[Companion],
     certificate: Certificate,
     receipt: Receipt,
     spare: frozenset[Path],
@@ -162,16 +180,18 @@ def _place_all(
         *(step for step, _ in asides),
         *(replace_file(drafts, draft) for draft in _papers(drafts, files, certificate, receipt, old)),
         *(place_new(draft) for draft in changed),
+        *(replace_file(drafts, _laid(drafts, one)) for one in others if not one.is_last),
     ]
     after: list[Action] = [
         *(draft.place for draft in drawn),
+        *(_laid(drafts, one).place for one in others if one.is_last),
         *(_quietly(remove) for _, remove in asides),
         *(_quietly(path.unlink) for path in sorted(old.lookups - needed - spare)),
     ]
     if old.is_there:
         plain = _papers(drafts, files, certificate, receipt, _Old())
         after += [_quietly(draft.place) for draft in plain]
-    folders = {draft.target.parent for draft in (table, *drawn)}
+    folders = {draft.target.parent for draft in (table, *drawn)} | {one.target.parent for one in others}
     syncs: list[Action] = [partial(sync_folder, folder) for folder in sorted(folders)]
     try:
         change(before, table, [*syncs, *after, *syncs], folders=folders)
@@ -183,6 +203,12 @@ def _place_all(
             f"The release {str(files.table)!r} is published, but the system could not finish: {reason}. "
             "Verify it, and write it once more."
         ) from None
+
+
+def _laid(drafts: Drafts, one: Companion) -> Draft:
+    draft = drafts.new(one.target, mode=PRIVATE if one.is_private else PUBLIC)
+    draft.write(one.content)
+    return draft
 
 
 def _papers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 import numpy as np
@@ -18,9 +19,10 @@ from shoal.model.levels import levels_of
 from shoal.model.plan import Plan
 from shoal.recode.places import place_columns
 
-__all__ = ["generalize", "nodes", "typed"]
+__all__ = ["cells_of", "generalize", "nodes", "typed"]
 
 EPOCH = datetime(1970, 1, 1)
+Codes = NDArray[np.int32]
 
 
 def generalize(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame:
@@ -46,6 +48,17 @@ def generalize(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame:
         else:
             published.append(nodes(column, low[:, axis], high[:, axis]))
         axis += len(column.axes)
+    return pl.DataFrame(published)
+
+
+def cells_of(columns: Sequence[Column], low: Codes, high: Codes, plan: Plan) -> pl.DataFrame:
+    """The published cells of boxes, one line each. Needs numbers, dates and trees, of one axis each."""
+    published: list[pl.Series] = []
+    for axis, column in enumerate(columns):
+        if column.numbers:
+            published.extend(_ranges(column, low[:, axis], high[:, axis], plan))
+        else:
+            published.append(nodes(column, low[:, axis], high[:, axis]))
     return pl.DataFrame(published)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from shoal import engines
 from shoal.bound import prove
 from shoal.encode.published import as_published, published_places, ranges_of
+from shoal.errors import PlanError
 from shoal.group import check_fit, choose, facts, fill_options, load
 from shoal.group.improve.cycles import improve, is_long, percent_of, prepare
 from shoal.group.rules.enforce import check_feasible, enforce
@@ -19,6 +20,7 @@ from shoal.model.fields import explained
 from shoal.model.figures import round_down
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
+from shoal.model.series import REGISTER
 from shoal.model.task import Doing, Effort, Progress, Task, quiet, quota, stepped
 from shoal.model.words import Words
 from shoal.run.certify import certify, measure
@@ -36,6 +38,8 @@ def anonymize(
     *,
     matrix: Any = None,
     after: Any = None,
+    redo: bool = False,
+    forget: Iterable[Any] = (),
     progress: Progress = quiet,
     **words: Unpack[Words],
 ) -> Release:
@@ -49,7 +53,11 @@ def anonymize(
         plan: What is wanted; not needed where keywords say it.
         matrix: The distance of every two rows, in the order of the frame, for methods that take the
             distance `matrix`.
-        after: The former release of a series, which this one follows: its certificate, a file or a value.
+        after: The former release of a series, which this one follows: the state of a register, or the
+            certificate of a ledger, as files; a certificate also as a value.
+        redo: Make a release of a register again after a state that was followed already, because that
+            release reached nobody.
+        forget: Persons whom the state of a register no longer knows; what was listed of them stays.
         progress: Called with what is being done, a `shoal.Doing`: words without cells, with the loss so far
             and what nobody can beat as numbers where they are known; and with the share done.
 
@@ -74,6 +82,15 @@ def anonymize(
     """
     plan, place = take_place(plan_of(plan, words), after)
     progress = stepped(progress)
+    if plan.series == REGISTER:
+        from shoal.run.keep import before_of
+        from shoal.run.register import release_register
+
+        before = before_of(after, redo=redo)
+        return release_register(frame, plan, before, forget=forget, progress=progress)
+    if redo or forget:
+        word = "redo" if redo else "forget"
+        raise PlanError(f"Only a register has a state to {word}. Leave it out.", field=word)
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
     at = engines.load(plan.engine)

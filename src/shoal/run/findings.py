@@ -44,6 +44,7 @@ GIVE_ORIGINAL = GIVE["original"]
 
 def run_findings(certificate: Certificate, receipt: Receipt | None) -> Iterator[Finding]:
     """What is claimed of the run: the method, its factor, what it was allowed, and who says so."""
+    of_register = None if certificate.series is None else certificate.series.register
     if certificate.method not in METHODS:
         yield Finding("method", False, "There is no method of that name.")
     else:
@@ -51,12 +52,16 @@ def run_findings(certificate: Certificate, receipt: Receipt | None) -> Iterator[
         # a method may let its user choose
         chosen = certificate.plan.options.get("objective", its.objective)
         objective = chosen if "objective" in its.options else its.objective
+        if of_register is not None:
+            objective = "loss"  # whatever the method makes small among those who come
         same = objective == certificate.objective
         detail = f"The method makes {objective!r} small; the certificate says {certificate.objective!r}."
         yield Finding("objective", same, detail)
         yield _factor(certificate, its, receipt)
     share = certificate.plan.withhold
     allowed = quota(share, certificate.records) if 0 <= share < 1 else 0
+    if of_register is not None:
+        allowed = of_register.waiting
     detail = f"{certificate.withheld} records are withheld; the plan allows {allowed}."
     yield Finding("withheld", 0 <= certificate.withheld <= allowed, detail)
     yield _written(certificate, receipt)

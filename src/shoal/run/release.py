@@ -30,9 +30,10 @@ class Release:
     """A finished table with its verdict and certificate; `write` publishes it.
 
     `table` and `lookups` are copies of your own, of the same kind as the frame that came in: whatever you
-    do to them, `write` publishes what was judged, or nothing. `left_out` names the columns without a role,
-    `guessed` the kinds that nobody declared, `doubts` says which of them may be wrong, `repeats` names the
-    identifiers whose values repeat, and left out columns that look like one, where k counts rows.
+    do to them, `write` publishes what was judged, or nothing. `left_out` names the columns without a
+    role, `guessed` the kinds that nobody declared, `doubts` says which of them may be wrong, `repeats`
+    names the identifiers whose values repeat, and left out columns that look like one, where k counts
+    rows. `lists` are those of a register, `forgotten` counts persons whom it was asked to forget.
     """
 
     table: Any
@@ -47,6 +48,9 @@ class Release:
     lookups: Mapping[str, Any]
     _published: Published  # as judged: what is written, whatever becomes of `table`
     _receipt: Receipt
+    lists: Any = None
+    forgotten: int = 0
+    _register: Any = None  # what a register keeps and writes besides
 
     def write(
         self,
@@ -61,6 +65,10 @@ class Release:
         Nothing is written unless the verdict has passed. `inputs` are files that must not be overwritten.
         A map that is drawn to `map_to` appears with the release or not at all.
         """
+        if self._register is not None:
+            from shoal.run.keep import write_register
+
+            return write_register(self, path, delimiter=delimiter, inputs=inputs)
         return engines.load(self.plan.engine).publish(
             self._published,
             self.plan,
@@ -87,6 +95,13 @@ class Release:
         replaced only where `replace` says so. Certificate and receipt go to files, when the table is there:
         to `certificate`, or to one of the table's name in the current folder.
         """
+        if self._register is not None:
+            raise PlanError(
+                "A release of a register is several files with a private state beside them, and no "
+                "table of a "
+                "database. Write it to a file.",
+                field="output",
+            )
         from shoal.publish.database import write_database
 
         if self.plan.cells == "id":

@@ -10,7 +10,7 @@ from typing import Any
 from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate
 from shoal.model.plan import Plan
-from shoal.model.series import SAME, InSeries
+from shoal.model.series import REGISTER, SAME, InSeries
 
 __all__ = ["take_place"]
 
@@ -19,6 +19,8 @@ def take_place(plan: Plan, after: Any) -> tuple[Plan, InSeries | None]:
     """The plan of the next release, and its place in the series that the plan or `after` names."""
     if after is None:
         return plan, None if plan.series is None else InSeries(plan.series, 1)
+    if plan.series == REGISTER or _is_state(after):
+        return replace(plan, series=REGISTER), None  # its state says the rest
     former = _certificate_of(after)
     place = former.series
     if place is None:
@@ -37,6 +39,10 @@ def take_place(plan: Plan, after: Any) -> tuple[Plan, InSeries | None]:
             field=differ[0],
         )
     return plan, InSeries(place.mode, place.number + 1, former.digest)
+
+
+def _is_state(after: Any) -> bool:
+    return isinstance(after, str | os.PathLike) and Path(after).suffix == ".state"
 
 
 def _certificate_of(after: Any) -> Certificate:

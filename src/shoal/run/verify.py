@@ -36,6 +36,7 @@ from shoal.run.findings import (
     ranges_seen,
     run_findings,
 )
+from shoal.run.listed import list_findings, of_rows
 from shoal.run.plans import graphs_of
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def verify(
     table, findings = _written_out(_by_one_clock(table, certificate), release, certificate, lookups or {})
     findings += others
     findings += verify_chain(certificate, [_former(one, delimiter) for one in before])
+    findings += list_findings(table, release, certificate, before, hierarchies or {})
     was, _ = _table_of(original, delimiter) if original is not None else (None, None)
     findings += _findings(
         table,
@@ -108,13 +110,14 @@ def _findings(
 ) -> list[Finding]:
     """Every claim that can be recomputed from what is given, and those that cannot, in order."""
     findings = [*run_findings(certificate, receipt)]
+    rows = of_rows(certificate)
     given = Given(certificate, receipt, hierarchies, graphs, missing)
     findings += given.findings
     whole = given.whole
     exact = receipt.figures if receipt is not None else None
     if original is None:
         whole |= built_trees(table, certificate, given.trees)
-        findings += verify_release(table, certificate, digest=digest, hierarchies=whole)
+        findings += verify_release(table, rows, digest=digest, hierarchies=whole)
         findings.append(bound_named(certificate) or Finding("bound", None, GIVE_ORIGINAL))
         detail = "Whether a row was lost, invented or changed is not known."
         return [*findings, Finding("rows", None, f"{detail} {GIVE_ORIGINAL}")]
@@ -136,12 +139,14 @@ def _findings(
         ranges = ranges_seen(table, certificate, coded.plain, receipt)
         seen = as_published(coded, ranges) if ranges is not None else None
     plain = seen.plain if seen is not None else None
-    findings += verify_release(
-        table, certificate, digest=digest, hierarchies=whole, coded=plain, exact=exact
-    )
+    findings += verify_release(table, rows, digest=digest, hierarchies=whole, coded=plain, exact=exact)
     if coded is None or plan is None:
         return [*findings, bound_named(certificate) or Finding("bound", None, "It needs the rows.")]
-    findings += verify_original(table, certificate, original, coded.plain, seen=plain, missing=missing)
+    if rows is certificate:
+        findings += verify_original(table, certificate, original, coded.plain, seen=plain, missing=missing)
+    else:
+        detail = "Who stands behind a line of a register is known to its state alone, which saw it judged."
+        findings.append(Finding("rows", None, detail))
     if seen is None:
         detail = f"Published cells do not tell the unit of a release with hidden cells. {GIVE_RECEIPT}"
         return [*findings, bound_named(certificate) or Finding("bound", None, detail)]

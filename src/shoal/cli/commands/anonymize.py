@@ -51,6 +51,9 @@ def anonymize(
     cells: o.Cells = None,
     series: o.Series = None,
     after: o.After = None,
+    widen: o.Widen = None,
+    redo: o.Redo = False,
+    forget: o.Forget = None,
     map_to: o.Map = None,
     replace: o.Replace = False,
     certificate: o.CertificateTo = None,
@@ -65,7 +68,7 @@ def anonymize(
     from shoal.cli.screen.release import release_facts, show_release
     from shoal.cli.stopping import told
     from shoal.cli.target import check_output, write_to
-    from shoal.cli.words import files_named, plan_words, table_of
+    from shoal.cli.words import files_named, persons_named, plan_words, table_of
 
     given = context.params
     inputs = files_named(given)
@@ -74,7 +77,10 @@ def anonymize(
         with shown() as progress:
             read = table_of(given)
             words = plan_words(given, read.frame.columns)
-            release = shoal.anonymize(read.frame, after=after, progress=progress, **words)
+            gone = persons_named(forget)
+            release = shoal.anonymize(
+                read.frame, after=after, redo=redo, forget=gone, progress=progress, **words
+            )
             files = write_to(release, given, inputs, sign=read.delimiter or ",")
         if as_json:
             print_json(release_facts(release, files, read.said))

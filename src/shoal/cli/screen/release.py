@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -73,11 +74,17 @@ def show_release(release: shoal.Release, files: shoal.Files | shoal.Stored, said
     for what, path, aside in (
         ("release", files.table, ""),
         *(("lookup", path, "  (what the ids stand for)") for path in files.lookups),
-        *((("map", files.map, ""),) if files.map is not None else ()),
+        *_if_there("map", files.map, ""),
+        *_if_there("lists", getattr(files, "lists", None), "  (what persons have, school by school)"),
         ("certificate", files.certificate, ""),
         ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
+        *_if_there("state", getattr(files, "state", None), "  (private: the next release needs it)"),
     ):
         console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)
+
+
+def _if_there(what: str, path: Path | None, aside: str) -> Iterable[tuple[str, Path, str]]:
+    return () if path is None else ((what, path, aside),)
 
 
 def _notes(release: shoal.Release) -> Iterable[str]:
@@ -98,6 +105,8 @@ def _notes(release: shoal.Release) -> Iterable[str]:
             "Centres are real rows: each line shows the exact quasi-identifiers of one of its records. "
             "Leave out --option centre=row to publish middles, which are nobody's."
         )
+    if release.forgotten:
+        yield f"{release.forgotten:,} persons were forgotten. What was listed of them stays, as one of k."
     if release.left_out:
         yield f"Left out, having no role: {', '.join(release.left_out)}."
     for one in release.repeats:

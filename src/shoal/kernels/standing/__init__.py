@@ -1,0 +1,1 @@
+"""Boxes that stay: which covers a point, which is cheapest to join, who is inside."""

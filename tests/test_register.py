@@ -1,0 +1,435 @@
+"""A register over time: the three promises, by enumeration; what is refused; what the state tells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from naive_worlds import exposed, held_by_cut
+from series_stories import VALUES, frame_of, make, people_behind, plan_of, sides_shown, story, told
+from shoal.group.standing import boxes as boxes_of
+from shoal.group.standing import lists as lists_of
+from shoal.model.register import RegisterState
+from shoal.model.task import quiet
+from shoal.run.register import Before, persons_of, release_register
+from silent import said_by
+
+PLANS = (
+    {},
+    {"rules": ["ill: at most 60%"]},
+    {"rules": ["ill: entropy 1.5-diverse"]},
+    {"rules": ["ill: (3, 2)-diverse", "ill: 2-diverse"]},
+    {"widen": True},
+)
+
+
+def expose(tables, plan):
+    """Lives certain, lives below 2 values, persons whose cut cells hold fewer than k, releases refused."""
+    releases = make(tables, plan)
+    refused = sum(bool(release.verdict.reasons) for release in releases)
+    certain, few, _ = exposed(*told(releases, tables), 2)
+    points = [{p: point for p, (point, _) in table.items()} for table in tables[: len(releases)]]
+    cut = held_by_cut([sides_shown(release) for release in releases], points, plan.k)
+    return np.array([certain, few, cut, refused, len(releases)])
+
+
+def expose_many(seeds, **words):
+    total = np.zeros(5, int)
+    for seed in seeds:
+        k = 2 + seed % 3
+        total += expose(story(seed, people=3 * k + 2), plan_of(k, **PLANS[seed // 3 % len(PLANS)] | words))
+    return total.tolist()
+
+
+def test_nobody_is_exposed_by_any_series():
+    certain, few, cut, refused, releases = expose_many(range(60))
+    assert (certain, few, cut, refused) == (0, 0, 0, 0)
+    assert releases > 200
+
+
+@pytest.mark.slow
+def test_nobody_is_exposed_by_ten_thousand_series():
+    assert expose_many(range(1000, 11_000))[:4] == [0, 0, 0, 0]
+
+
+def unguarded_lists(monkeypatch, name):
+    """The lists without one of their guards."""
+    take = lists_of._Schools.take
+
+    def without(self, row, barred, rules):
+        if name == "overlap":
+            return take(self, row, [set() for _ in barred], rules)
+        if name == "others":
+            number = take(self, row, barred, rules)
+            if number is not None:
+                self.kept_out[number] = [set() for _ in barred]
+            return number
+        return take(self, row, barred, ())
+
+    monkeypatch.setattr(lists_of._Schools, "take", without)
+
+
+def refused(seeds, plan, **words):
+    """How many releases the independent judge refuses."""
+    series = (make(story(seed, **words), plan) for seed in seeds)
+    return sum(bool(release.verdict.reasons) for releases in series for release in releases)
+
+
+def test_lists_that_share_values_are_refused(monkeypatch):
+    assert refused(range(8), plan_of(2), people=20, change=0.4) == 0
+    unguarded_lists(monkeypatch, "overlap")
+    assert refused(range(8), plan_of(2), people=20, change=0.4) > 0
+
+
+def test_those_listed_anew_together_may_not_bar_one_another(monkeypatch):
+    unguarded_lists(monkeypatch, "others")
+    assert refused(range(25), plan_of(2), people=24, change=0.4) > 0
+
+
+def test_a_rule_may_break_by_adding_one(monkeypatch):
+    unguarded_lists(monkeypatch, "rules")
+    assert refused(range(12), plan_of(2, rules=["ill: at most 50%"]), people=20, change=0.4) > 0
+
+
+def test_boxes_made_finer_beyond_their_own_cut_one_another(monkeypatch):
+    refine = boxes_of._refine
+    monkeypatch.setattr(boxes_of, "_refine", lambda standing, bound: refine(standing, np.zeros_like(bound)))
+    _, _, cut, wrong, _ = expose_many(range(24), rules=["ill: 2-diverse"], widen=False)
+    assert cut > 0
+    assert wrong > 0
+
+
+def test_releases_by_themselves_cut_one_another_and_expose():
+    plan, cut, certain = plan_of(3), 0, 0
+    for seed in range(10):
+        tables = story(seed, people=12)
+        releases = [one for table in tables for one in make([table], plan)]
+        if len(releases) == len(tables):
+            points = [{p: point for p, (point, _) in table.items()} for table in tables]
+            cut += held_by_cut([sides_shown(release) for release in releases], points, 3)
+            numbered = enumerate(releases, 1)
+            alone = [replace(one, lists=one.lists.with_columns(since=at)) for at, one in numbered]
+            certain += exposed(*told(alone, tables), 2)[0]
+    assert cut > 0
+    assert certain > 0
+
+
+def test_one_who_returns_and_is_taken_for_new_is_exposed():
+    few = 0
+    for seed in range(40):
+        tables, before, releases = story(seed, people=8), None, []
+        everyone = {person for table in tables for person in table}
+        for table in tables:
+            try:
+                release = release_register(frame_of(table), plan_of(3), before, progress=quiet)
+            except shoal.DataError:
+                break
+            releases.append(release)
+            gone = pl.Series(sorted(everyone - set(table)), dtype=pl.String)
+            state = release._register.state
+            state, _ = state.without(persons_of(gone, state.key))
+            before = Before(state, release.lists, release.certificate)
+        few += exposed(*told(releases, tables), 2)[1]
+    assert few > 0
+
+
+def test_values_permuted_inside_a_school_give_the_same_bytes():
+    # rules let values decide who is listed with whom; without them everything is the same
+    tables, plan = story(3, people=30, change=0.0), plan_of(3, rules=[])
+    first = make(tables, plan)
+    again = [dict(table) for table in tables]
+    lists, truth, _ = told(first, tables)
+    for lives in lists:
+        values = [truth[life] for life in lives]
+        for (person, _), value in zip(lives, values[1:] + values[:1], strict=True):
+            for table in again:
+                if person in table:
+                    table[person] = (table[person][0], value)
+    assert again != tables
+    second = make(again, plan)
+    assert len(first) == len(second) == 4
+    for one, other in zip(first, second, strict=True):
+        assert one.table.equals(other.table)
+        assert one.lists.equals(other.lists)
+
+
+def test_order_and_threads_change_no_byte(tmp_path):
+    tables = [frame_of(table) for table in story(5, people=40)]
+    luck = np.random.default_rng(0)
+    written = []
+    for name, threads in (("one", 1), ("two", 2)):
+        (tmp_path / name).mkdir()
+        series = shoal.Series(plan_of(3, threads=threads, method="crowd"))
+        for at, table in enumerate(tables):
+            shuffled = table[pl.Series(luck.permutation(table.height))]
+            series.release(shuffled, tmp_path / name / f"q{at}.csv")
+        written.append(
+            [
+                (tmp_path / name / f"q{at}{end}").read_bytes()
+                for at in range(4)
+                for end in (".csv", ".lists.csv")
+            ]
+        )
+    assert written[0] == written[1]
+
+
+# what is kept, written, read again and refused
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return [frame_of(table) for table in story(11, releases=3, people=40)]
+
+
+@pytest.fixture
+def series(tables, tmp_path):
+    made = shoal.Series(plan_of(3))
+    made.release(tables[0], tmp_path / "q1.csv")
+    return made
+
+
+def refuses(tmp_path, kind, words, act):
+    """An error that says `words` and nothing of a person, after which all files are as they were."""
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(kind) as error:
+        act()
+    assert words in said_by(error.value, "canary")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    return error.value
+
+
+def test_a_state_is_private_and_a_release_is_whole(series, tmp_path):
+    names = {"q1.csv", "q1.lists.csv", "q1.state", "q1.certificate.json", "q1.receipt.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert os.stat(tmp_path / "q1.state").st_mode & 0o777 == 0o600
+    state = RegisterState.of_bytes((tmp_path / "q1.state").read_bytes())
+    assert state.release == hashlib.sha256((tmp_path / "q1.csv").read_bytes()).hexdigest()
+    said = json.loads((tmp_path / "q1.certificate.json").read_text())["series"]
+    assert said["register"]["lists"] == hashlib.sha256((tmp_path / "q1.lists.csv").read_bytes()).hexdigest()
+
+
+def test_a_state_that_was_followed_is_not_followed_again(series, tables, tmp_path):
+    first = series.after
+    series.release(tables[1], tmp_path / "q2.csv")
+    again = shoal.Series(plan_of(3), after=first)
+    refuses(
+        tmp_path,
+        shoal.DataError,
+        "already made after this state",
+        lambda: again.release(tables[2], tmp_path / "q3.csv"),
+    )
+    again.release(tables[2], tmp_path / "q2.csv", redo=True)
+    assert shoal.Certificate.of_json((tmp_path / "q2.certificate.json").read_text()).series.number == 2
+
+
+def test_a_copied_older_state_is_seen_beside_the_newer(series, tables, tmp_path):
+    copy = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    first = series.after
+    series.release(tables[1], tmp_path / "q2.csv")
+    (tmp_path / "q1.state").write_bytes(copy["q1.state"])
+    again = shoal.Series(plan_of(3), after=first)
+    refuses(
+        tmp_path,
+        shoal.PlanError,
+        "Release 2 of this series is there",
+        lambda: again.release(tables[2], tmp_path / "q3.csv"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ({"rules": []}, "rules"),
+        ({"quasi": ["x"], "kinds": {"x": "number"}}, "quasi"),
+        ({"missing": ["?"]}, "missing"),
+        ({"widen": True}, "widen"),
+        ({"cells": "bounds"}, "cells"),
+    ],
+)
+def test_another_plan_does_not_follow(series, tables, tmp_path, words, named):
+    other = shoal.Series(plan_of(3, **words), after=series.after)
+    error = refuses(tmp_path, shoal.PlanError, named, lambda: other.release(tables[1], tmp_path / "q2.csv"))
+    assert error.field is not None
+
+
+def test_one_person_twice_or_without_a_name_is_refused(series, tables, tmp_path):
+    twice = pl.concat([tables[1], tables[1][:2]])
+    refuses(
+        tmp_path,
+        shoal.DataError,
+        "names 2 persons twice",
+        lambda: series.release(twice, tmp_path / "q2.csv"),
+    )
+    nobody = tables[1].with_columns(who=pl.Series([None, *tables[1]["who"].to_list()[1:]]))
+    refuses(
+        tmp_path,
+        shoal.DataError,
+        "does not say who 1 rows",
+        lambda: series.release(nobody, tmp_path / "q2.csv"),
+    )
+
+
+def test_a_second_series_of_the_same_persons_is_refused(series, tables, tmp_path):
+    second = shoal.Series(plan_of(3))
+    refuses(
+        tmp_path,
+        shoal.PlanError,
+        "A second series of the same persons",
+        lambda: second.release(tables[1], tmp_path / "z.csv"),
+    )
+
+
+def test_a_release_of_a_series_is_not_written_over_another(series, tables, tmp_path):
+    refuses(
+        tmp_path,
+        shoal.PlanError,
+        "a name of its own",
+        lambda: series.release(tables[1], tmp_path / "q1.csv"),
+    )
+
+
+@pytest.mark.parametrize("name", ["q1.csv", "q1.lists.csv", "q1.certificate.json", "q1.state"])
+def test_files_that_do_not_belong_together_are_refused(series, tables, tmp_path, name):
+    content = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(content.replace(b"1", b"2") if name != "q1.state" else content[:-30])
+    refuses(tmp_path, shoal.DataError, "", lambda: series.release(tables[1], tmp_path / "q2.csv"))
+    (tmp_path / name).unlink()
+    refuses(tmp_path, shoal.DataError, "", lambda: series.release(tables[1], tmp_path / "q2.csv"))
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ({"unit": None}, "unit"),
+        ({"unit": "rows"}, "unit"),
+        ({"count": "n"}, "count"),
+        ({"style": "means"}, "style"),
+        ({"cells": "middle"}, "cells"),
+        ({"withhold": 0.1}, "withhold"),
+        ({"distance": "euclidean"}, "distance"),
+        ({"loss": "sets"}, "loss"),
+        ({"sensitive": [], "rules": []}, "sensitive"),
+        ({"kinds": {"x": "label"}}, "hierarchies"),
+        ({"keep": ["school"]}, "series"),
+        ({"series": None, "widen": True}, "widen"),
+    ],
+)
+def test_a_plan_that_no_register_can_keep_is_refused(words, field):
+    with pytest.raises(shoal.PlanError) as error:
+        plan_of(3, **words)
+    assert error.value.field == field
+
+
+def test_a_label_that_was_guessed_is_refused(tables, tmp_path):
+    plan = plan_of(3, quasi=["x", "z"], kinds={"x": "number"})
+    frame = tables[0].with_columns(
+        z=pl.Series(["canary-a", "canary-b"] * tables[0].height)[: tables[0].height]
+    )
+    refuses(
+        tmp_path, shoal.PlanError, "flat()", lambda: shoal.Series(plan).release(frame, tmp_path / "q1.csv")
+    )
+
+
+def test_those_who_are_forgotten_are_not_in_the_state(series, tables, tmp_path):
+    gone = tables[0]["who"].to_list()[:3]
+    before = RegisterState.of_bytes((tmp_path / "q1.state").read_bytes())
+    staying = tables[1].filter(~pl.col("who").is_in(gone))
+    release = series.release(staying, tmp_path / "q2.csv", forget=gone)
+    after = RegisterState.of_bytes((tmp_path / "q2.state").read_bytes())
+    asked = persons_of(pl.Series(gone), before.key)
+    assert (before.find(asked) >= 0).all()
+    assert (after.find(asked) < 0).all()
+    assert release.forgotten == 3
+    assert release.lists.filter(pl.col("since") == 1).height == tables[0].height
+
+
+def test_the_state_and_the_certificate_tell_nothing_of_a_person(tmp_path):
+    luck = np.random.default_rng(1)
+    tree = shoal.Hierarchy.of_paths([(f"canary-leaf-{i}", f"canary-node-{i // 4}") for i in range(16)])
+    frame = pl.DataFrame(
+        {
+            "who": [f"canary-id-{i}" for i in range(1000)],
+            "x": luck.integers(10**8, 10**9, 1000),
+            "z": [f"canary-leaf-{i % 16}" for i in range(1000)],
+            "ill": luck.choice(VALUES, 1000),
+        }
+    )
+    plan = plan_of(5, quasi=["x", "z"], kinds={"x": "number"}, hierarchies={"z": tree})
+    series = shoal.Series(plan)
+    series.release(frame[:900], tmp_path / "q1.csv")
+    series.release(frame[50:], tmp_path / "q2.csv")
+    with np.load(tmp_path / "q2.state", allow_pickle=False) as file:
+        inside = b"".join(file[name].tobytes() for name in file.files)
+    papers = (tmp_path / "q2.certificate.json").read_bytes() + inside + (tmp_path / "q2.state").read_bytes()
+    for cell in {str(cell) for column in frame.columns for cell in frame[column].to_list()}:
+        assert cell.encode() not in papers
+    assert b"canary" not in papers
+    assert len((tmp_path / "q2.state").read_bytes()) <= 32 * 1000 + 4000
+
+
+def test_trees_that_are_built_from_values_stay_what_was_shown(tmp_path):
+    luck = np.random.default_rng(4)
+    zips = [f"{luck.integers(10, 13)}{luck.integers(0, 4)}{luck.integers(0, 3)}" for _ in range(160)]
+    frame = pl.DataFrame({"who": range(160), "zip": zips, "ill": luck.choice(VALUES, 160)})
+    plan = plan_of(4, quasi=["zip"], kinds={}, hierarchies={"zip": shoal.prefixes(3, 2)})
+    series, shown = shoal.Series(plan), {}
+    for at in range(4):
+        here = frame[at * 15 : 100 + at * 15].filter(pl.col("zip") != zips[at])
+        release = series.release(here, tmp_path / f"q{at}.csv")
+        cells = dict(zip(people_behind(release), release.table["zip"].to_list(), strict=True))
+        for person, cell in cells.items():
+            shown.setdefault(person, []).append(cell)
+    stems = {person: [cell.rstrip("*") for cell in cells] for person, cells in shown.items()}
+    assert all(
+        one.startswith(other) or other.startswith(one)
+        for its in stems.values()
+        for one in its
+        for other in its
+    )
+
+
+def test_a_register_verifies_from_its_files(series, tables, tmp_path):
+    series.release(tables[1], tmp_path / "q2.csv")
+    files = series.files
+    found = shoal.verify(files.table, files.certificate, before=[tmp_path / "q1.csv"])
+    assert {one.claim for one in found if one.holds} >= {
+        "release 1",
+        "series",
+        "lists",
+        "schools",
+        "k",
+        "loss",
+    }
+    assert not [one for one in found if one.holds is False]
+    with_original = shoal.verify(
+        files.table,
+        files.certificate,
+        original=tables[1],
+        receipt=files.receipt,
+        before=[tmp_path / "q1.csv"],
+    )
+    assert not [one for one in with_original if one.holds is False]
+    text = files.lists.read_text()
+    for change in (
+        text.replace("canary-flu", "canary-cold", 1),
+        "\n".join(text.splitlines()[:-1]) + "\n",
+        text + text.splitlines()[-1] + "\n",
+        text.replace("\n1,", "\n2,", 1),
+    ):
+        files.lists.write_text(change)
+        found = shoal.verify(files.table, files.certificate, before=[tmp_path / "q1.csv"])
+        assert [one.claim for one in found if one.holds is False]
+        assert "canary" not in " ".join(one.detail for one in found)
+
+
+def test_a_register_is_not_written_to_a_database(tables, tmp_path):
+    release = shoal.anonymize(tables[0], plan_of(3))
+    address = f"sqlite:///{tmp_path / 'out.db'}::q1"
+    refuses(tmp_path, shoal.PlanError, "Write it to a file", lambda: release.write_database(address))
