@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shoal.model.certificate import Certificate
     from shoal.model.clusters import Clusters
     from shoal.model.comparison import Comparison, Fall
-    from shoal.model.exposure import Exposure, Linkage
+    from shoal.model.exposure import Exposure, LaidOver, Linkage
     from shoal.model.facts import Facts
     from shoal.model.fields import FIELDS, Field
     from shoal.model.files import Files, Stored
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from shoal.run.drawings import svg
     from shoal.run.first_plan import write_plan
     from shoal.run.following import Series
-    from shoal.run.outsider import attack, risk
+    from shoal.run.outsider import attack, attack_series, risk
     from shoal.run.preview import preview_hierarchy, profile
     from shoal.run.release import Release
     from shoal.run.report import report
@@ -75,6 +75,7 @@ _HOMES = {
     "Guess": "model.guess",
     "Guesses": "model.guess",
     "Hierarchy": "model.hierarchy",
+    "LaidOver": "model.exposure",
     "Linkage": "model.exposure",
     "MissingExtra": "errors",
     "NotAnonymous": "errors",
@@ -97,6 +98,7 @@ _HOMES = {
     "Whom": "model.whom",
     "anonymize": "run.anonymize",
     "attack": "run.outsider",
+    "attack_series": "run.outsider",
     "bins": "model.hierarchy",
     "calendar": "model.hierarchy",
     "cellular": "run.cellular",
@@ -154,6 +156,7 @@ __all__ = [
     "Guess",
     "Guesses",
     "Hierarchy",
+    "LaidOver",
     "Linkage",
     "MissingExtra",
     "NotAnonymous",
@@ -175,6 +178,7 @@ __all__ = [
     "Whom",
     "anonymize",
     "attack",
+    "attack_series",
     "bins",
     "calendar",
     "cellular",

@@ -9,6 +9,7 @@ from shoal.check.claims import Claims, ranges_in
 from shoal.check.exposure import expose
 from shoal.check.in_order import judge_in_order
 from shoal.check.judge import judge
+from shoal.check.laid_over import Dated, lay_over
 from shoal.check.measured import check_receipt
 from shoal.check.original import verify_original
 from shoal.check.persons import persons_in_classes
@@ -17,6 +18,7 @@ from shoal.check.verify import verify_release
 
 __all__ = [
     "Claims",
+    "Dated",
     "Line",
     "check_receipt",
     "expose",
@@ -25,6 +27,7 @@ __all__ = [
     "judge_in_order",
     "judge_lists",
     "judge_register",
+    "lay_over",
     "link",
     "persons_in_classes",
     "ranges_in",

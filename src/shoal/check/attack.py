@@ -9,6 +9,7 @@ candidate, unless the nearest are asked for, as with means, which cover nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,7 @@ from shoal.model.names import check_named
 from shoal.model.plain import check_text
 from shoal.model.whom import Behind, Whom
 
-__all__ = ["link"]
+__all__ = ["add_covered", "axes_of", "link", "published_of"]
 
 CHUNK = 2_000_000
 """Pairs of a person and a class that are looked at together."""
@@ -75,11 +76,11 @@ def link(
     classes = classes_of(release, published, records)
     if classes.total == 0:
         raise DataError("The release holds no records. There is nothing to find.")
-    weight, axes = _axes(release[classes.row], register, parts, shown, hierarchies or {})
+    weight, axes, _ = axes_of(release[classes.row], register, parts, shown, hierarchies or {})
     values = [_one_value(release[name], classes) for name in sensitive]
     behind = None if whom.unit is None else Behind(np.arange(release.height), release[whom.unit])
     tally = _Tally(weight.size, classes, values, behind)
-    _add_covered(axes, classes, tally)
+    add_covered(axes, classes, tally)
     if nearest:
         _add_nearest(axes, classes, tally)
     candidates = tally.candidates()
@@ -105,6 +106,11 @@ def link(
     )
 
 
+def published_of(release: pl.DataFrame, name: str) -> tuple[str, ...]:
+    """The columns of a release that show a matched one."""
+    return _published(frozenset(release.columns), name)
+
+
 def _published(release: frozenset[str], name: str) -> tuple[str, ...]:
     """The columns that show a matched one: its two bounds where only these are there."""
     ends = (f"{name}_low", f"{name}_high")
@@ -124,14 +130,14 @@ def _texts(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     return frame.select(text).with_columns(pl.when(pl.all() != "").then(pl.all()))
 
 
-def _axes(
+def axes_of(
     heads: pl.DataFrame,
     register: pl.DataFrame,
     parts_of: Mapping[str, Sequence[str]],
     shown: Mapping[str, tuple[str, ...]],
     trees: Mapping[str, Hierarchy],
-) -> tuple[NDArray[np.int64], list[KnownColumn]]:
-    """How many persons are alike, and an axis per matched column; a place has two."""
+) -> tuple[NDArray[np.int64], list[KnownColumn], NDArray[np.int64]]:
+    """How many persons are alike, an axis per matched column (a place has two), and who is alike."""
     known: list[tuple[list[Cell], list[Cell | Side], NDArray[np.int64], Nodes | None]] = []
     codes = []
     texts = _texts(heads, (column for columns in shown.values() for column in columns))
@@ -156,8 +162,9 @@ def _axes(
                 ([value[0] for value in values], sides, place, tree.nodes(of_others=True) if tree else None)
             )
     key, _ = join_codes(((code, int(code.max()) + 1) for code in codes), register.height)
-    _, first, weight = np.unique(key, return_index=True, return_counts=True)
-    return weight, [KnownColumn(code[first], *rest) for code, rest in zip(codes, known, strict=True)]
+    _, first, alike, weight = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    columns = [KnownColumn(code[first], *rest) for code, rest in zip(codes, known, strict=True)]
+    return weight, columns, alike.ravel()
 
 
 def _check_readable(name: str, column: str, cells: Sequence[Cell | Side], values: Sequence[str]) -> None:
@@ -220,6 +227,13 @@ def _one_value(series: pl.Series, classes: Classes) -> NDArray[np.int64]:
     return np.where(np.diff(mix.start) == 1, mix.value[mix.start[:-1]], -1)
 
 
+class Pairing(Protocol):
+    """Whoever takes pairs of a class and a person whom it covers."""
+
+    def add(self, number: Integers, person: Integers) -> None:
+        """Add pairs."""
+
+
 class _Tally:
     """What is found of each distinct person, pair by pair of a class and a person whom it covers.
 
@@ -271,7 +285,7 @@ class _Tally:
         return [(least >= 0) & (least == most) for least, most in zip(self.least, self.most, strict=True)]
 
 
-def _add_covered(axes: Sequence[KnownColumn], classes: Classes, tally: _Tally) -> None:
+def add_covered(axes: Sequence[KnownColumn], classes: Classes, tally: Pairing) -> None:
     """Pairs whose cells cover everything: the column that covers fewest is looked up, the others filter."""
     best = np.zeros(classes.sizes.size, dtype=np.int64)
     fewest = axes[0].many()

@@ -130,8 +130,12 @@ Threshold = Annotated[
     float, typer.Option(metavar="CHANCE", help="A record found with more than this chance is at high risk.")
 ]
 Known = Annotated[
-    Path,
-    typer.Option(metavar="FILE", help="The register an outsider might hold.", show_default=False),
+    list[Path],
+    typer.Option(
+        metavar="FILE",
+        help="The register an outsider might hold; of several releases, one for each, in their order.",
+        show_default=False,
+    ),
 ]
 Match = Annotated[
     list[str],

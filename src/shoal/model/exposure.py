@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shoal.model.whom import Repeats, doubt_of_persons
 
-__all__ = ["Exposure", "Homogeneity", "Linkage", "Singling"]
+__all__ = ["Exposure", "Homogeneity", "LaidOver", "Linkage", "Singling", "ValuesLeft"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,56 @@ class Linkage:
             for one in self.homogeneous
         ]
         return " ".join([*lines, doubt_of_persons(self.repeats)]).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesLeft:
+    """How many values of a sensitive column all releases together leave to a person.
+
+    `certain` persons have one left, `below_three` one or two, `none` no value that all releases allow:
+    theirs has changed. `mean` is that of the others.
+    """
+
+    column: str
+    certain: int
+    below_three: int
+    none: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOver:
+    """What one learns who keeps all releases and knows who was there, with which quasi-identifiers.
+
+    `found` persons have a candidate in some release. `one_class` persons are covered by one class in every
+    release that they are in: of these `cut_few` have cells that, cut with one another, hold fewer than
+    `fewer_than` persons of the registers, and `cut_alone` nobody but themselves.
+    """
+
+    releases: int
+    persons: int
+    found: int
+    left: tuple[ValuesLeft, ...]
+    fewer_than: int
+    one_class: int
+    cut_few: int
+    cut_alone: int
+
+    def in_words(self) -> str:
+        """What was found, in a few sentences, without any cell."""
+        lines = [
+            f"The value of {one.column!r} is certain for {one.certain:,} of {self.persons:,} persons "
+            f"({_share(one.certain, self.persons)}), and one of two for "
+            f"{one.below_three - one.certain:,} more."
+            for one in self.left
+        ]
+        lines.append(
+            f"The cells shown of {self.cut_few:,} persons ({_share(self.cut_few, self.persons)}), cut "
+            "with one "
+            f"another, hold fewer than {self.fewer_than:,} persons; those of {self.cut_alone:,} "
+            "nobody else."
+        )
+        return " ".join(lines)
 
 
 def _share(part: int, whole: int) -> str:

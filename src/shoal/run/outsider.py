@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shoal.check import expose, link
+import polars as pl
+
+from shoal.check import Dated, expose, lay_over, link
 from shoal.encode.number import dates_as_published
 from shoal.errors import PlanError
-from shoal.model.exposure import Exposure, Linkage
+from shoal.model.exposure import Exposure, LaidOver, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.plain import check_text
@@ -17,7 +19,7 @@ from shoal.model.plan import words_of
 from shoal.read.frames import to_polars
 from shoal.read.guess import repeats_in
 
-__all__ = ["attack", "risk"]
+__all__ = ["attack", "attack_series", "risk"]
 
 
 def risk(
@@ -73,21 +75,7 @@ def attack(
         )
     _, published = to_polars(release)
     _, known = to_polars(register)
-    trees = {}
-    for name, tree in (hierarchies or {}).items():
-        if isinstance(tree, Builder):
-            if match.get(name) not in known.columns:
-                continue
-            check_text(known[match[name]])
-            values = {str(cell).strip() for cell in known[match[name]].unique().drop_nulls().to_list()}
-            tree = tree.build(values - {""}, column=name)  # noqa: PLW2901
-        if not isinstance(tree, Hierarchy):
-            raise PlanError(
-                f"The hierarchy of column {name!r} is none. Use shoal.read_hierarchy.",
-                field="hierarchies",
-                column=name,
-            )
-        trees[name] = tree
+    trees = _trees(match, known, hierarchies or {})
     for name, text in (kinds or {}).items():
         kind = Kind.parse(text, column=name)
         column = match.get(name)
@@ -113,3 +101,64 @@ def attack(
     )
     named = (*match, *words_of("sensitive", sensitive))
     return replace(found, repeats=repeats_in(published, named, unit=unit, count=count))
+
+
+def _trees(
+    match: Mapping[str, str], known: pl.DataFrame, hierarchies: Mapping[str, Hierarchy | Builder]
+) -> dict[str, Hierarchy]:
+    """Hierarchies by column of the release; builders make theirs of what the register holds."""
+    trees = {}
+    for name, tree in hierarchies.items():
+        if isinstance(tree, Builder):
+            if match.get(name) not in known.columns:
+                continue
+            check_text(known[match[name]])
+            values = {str(cell).strip() for cell in known[match[name]].unique().drop_nulls().to_list()}
+            tree = tree.build(values - {""}, column=name)  # noqa: PLW2901
+        if not isinstance(tree, Hierarchy):
+            raise PlanError(
+                f"The hierarchy of column {name!r} is none. Use shoal.read_hierarchy.",
+                field="hierarchies",
+                column=name,
+            )
+        trees[name] = tree
+    return trees
+
+
+def attack_series(
+    releases: Sequence[Any],
+    registers: Sequence[Any],
+    *,
+    unit: str,
+    match: Mapping[str, str],
+    sensitive: Sequence[str] = (),
+    lists: Sequence[Any] = (),
+    hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
+    k: int = 5,
+) -> LaidOver:
+    """What one learns who keeps several releases, of any origin, and held the register of each time.
+
+    `registers` say who was there at the time of each release, one row per person, whom `unit` names;
+    `match` says which column of the releases is which of the registers. `lists` are those of a register
+    of ours, release by release.
+    """
+    if len(releases) != len(registers) or not releases:
+        raise PlanError(
+            f"There are {len(releases)} releases and {len(registers)} registers. Give the register of each "
+            "release, in the same order.",
+            field="known",
+        )
+    beside = [*lists, *([None] * (len(releases) - len(lists)))]
+    dated = [
+        Dated(to_polars(one)[1], to_polars(known)[1], None if its is None else to_polars(its)[1])
+        for one, known, its in zip(releases, registers, beside, strict=True)
+    ]
+    known = pl.concat([one.register.select(pl.all().cast(pl.String)) for one in dated], how="diagonal")
+    return lay_over(
+        dated,
+        unit=unit,
+        match=match,
+        sensitive=words_of("sensitive", sensitive),
+        hierarchies=_trees(match, known, hierarchies or {}),
+        fewer_than=k,
+    )

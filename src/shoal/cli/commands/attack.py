@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,10 @@ EXAMPLE = "shoal attack out.csv --known register.csv --match age=age,zip=zip -s 
 
 def attack(
     context: typer.Context,
-    release: Annotated[Path, typer.Argument(help="The table to be attacked.", show_default=False)],
+    release: Annotated[
+        list[Path],
+        typer.Argument(help="The table to be attacked, or several, oldest first.", show_default=False),
+    ],
     known: o.Known,
     match: o.Match,
     sensitive: o.Certain = None,
@@ -38,16 +41,24 @@ def attack(
 
     What an outsider who holds an identified register can pin down. Prints counts, never a value.
     """
-    from shoal.cli.screen.exposure import show_linkage
+    from shoal.cli.screen.exposure import show_laid_over, show_linkage
     from shoal.cli.screen.facts import print_json
     from shoal.cli.words import matches_of, names_of, pairs_of, table_of, trees_of
 
     given = context.params
+    if len(release) > 1:
+        series = _attack_series(given)
+        if as_json:
+            print_json({"attack": series})
+        else:
+            show_laid_over(series)
+        return
+    (release_, *_), (known_, *_) = release, known
     try:  # what is said of the file is said of the register; a release of ours needs no such words
-        table = table_of({"file": release}).frame
+        table = table_of({"file": release_}).frame
     except shoal.ShoalError:
-        table = table_of({**given, "file": release}).frame
-    register = table_of({**given, "file": known}).frame
+        table = table_of({**given, "file": release_}).frame
+    register = table_of({**given, "file": known_}).frame
     pairs = matches_of(match, table.columns)
     found = shoal.attack(
         table,
@@ -65,3 +76,29 @@ def attack(
         print_json({"attack": found})
     else:
         show_linkage(found)
+
+
+def _attack_series(given: dict[str, Any]) -> shoal.LaidOver:
+    """Several releases, each with its register, and with the lists that lie beside it."""
+    from shoal.cli.words import matches_of, names_of, table_of, trees_of
+
+    if given["unit"] is None:
+        raise shoal.PlanError("Nothing says who is who in the registers. Name the column.", field="unit")
+    tables = [table_of({"file": path}).frame for path in given["release"]]
+    registers = [table_of({**given, "file": path}).frame for path in given["known"]]
+    beside = [path.with_name(f"{path.stem}.lists.csv") for path in given["release"]]
+    lists = [table_of({"file": path}).frame if path.is_file() else None for path in beside]
+    pairs = matches_of(given["match"], tables[0].columns)
+    return shoal.attack_series(
+        tables,
+        registers,
+        unit=given["unit"],
+        match=pairs,
+        sensitive=names_of(
+            given["sensitive"] or (),
+            (*tables[0].columns, *(lists[0].columns if lists[0] is not None else ())),
+        ),
+        lists=lists,
+        hierarchies=trees_of(given, tuple(pairs)),
+        k=given["k"],
+    )

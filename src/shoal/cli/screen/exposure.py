@@ -13,7 +13,7 @@ from shoal.cli.screen.page import escape, table_of_figures
 if TYPE_CHECKING:
     import shoal
 
-__all__ = ["show_exposure", "show_linkage"]
+__all__ = ["show_exposure", "show_laid_over", "show_linkage"]
 
 MOST_LINES = 20
 
@@ -76,4 +76,25 @@ def show_linkage(found: shoal.Linkage) -> None:
     table.add_row("candidates on average", f"{found.mean:.1f}")
     for one in found.homogeneous:
         table.add_row(f"whose {escape(one.column)} is certain", f"{one.persons:,}")
+    console.print(Padding(table, (0, 2)))
+
+
+def show_laid_over(found: shoal.LaidOver) -> None:
+    """What `shoal attack` found in several releases."""
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(found.in_words())}[/]")
+    console.print()
+    table = Table("persons in the registers", f"{found.persons:,}", box=None, pad_edge=False)
+    table.columns[1].justify = "right"
+    table.add_row("releases", f"{found.releases:,}")
+    table.add_row("with a candidate", f"{found.found:,}")
+    for one in found.left:
+        name = escape(one.column)
+        table.add_row(f"whose {name} is certain", f"{one.certain:,}")
+        table.add_row(f"with fewer than 3 values of {name} left", f"{one.below_three:,}")
+        table.add_row(f"whose {name} has changed", f"{one.none:,}")
+        table.add_row(f"values of {name} left on average", f"{one.mean:.1f}")
+    table.add_row("covered by one class in every release", f"{found.one_class:,}")
+    table.add_row(f"whose cells, cut, hold fewer than {found.fewer_than}", f"{found.cut_few:,}")
+    table.add_row("whose cells, cut, hold nobody else", f"{found.cut_alone:,}")
     console.print(Padding(table, (0, 2)))
