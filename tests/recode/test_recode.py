@@ -163,3 +163,35 @@ def test_typed_cells_keep_their_types(series, kind, low, high, middle_kind, midd
         else:
             assert table.schema == {"x": middle_kind}
             assert table["x"].unique().sort().to_list() == middle
+
+
+@pytest.mark.parametrize(("few", "most"), [(10_000, 2**62), (0, 2**62), (10_000, 100)])
+def test_rows_stand_in_the_order_of_all_their_published_values(
+    few: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.recode.FEW", few)
+    monkeypatch.setattr("shoal.recode.MOST", most)
+    luck = np.random.default_rng(3)
+    some = ["b", "a", "ä", "", "Z", None, "a b"]
+    frame = pl.DataFrame(
+        {
+            "age": luck.integers(0, 9, 300),
+            "zip": [some[at] for at in luck.integers(0, 7, 300)],
+            "ill": [some[at] for at in luck.integers(0, 7, 300)],
+            "cost": [None if one < 0.2 else round(one, 1) for one in luck.random(300)],
+            "n": luck.integers(1, 3, 300),
+        }
+    )
+    plan = Plan(
+        k=5, quasi=("age", "zip"), sensitive=("ill", "cost"), count="persons(n)", kinds={"zip": "label"}
+    )
+    coded = encode(frame, plan)
+    grouping = Grouping.of_labels(np.arange(coded.distinct) // 4, coded.count)
+    table, groups = recode(frame, coded, grouping, plan)
+    assert table.equals(table.sort(table.columns, nulls_last=True))
+    assert table["n"].sum() == frame["n"].sum()
+    assert groups.source is not None
+    for name in ("ill", "cost"):
+        behind = frame[name][pl.Series(groups.source)]
+        behind = behind.replace("", None) if name == "ill" else behind
+        assert table[name].equals(behind, null_equal=True)

@@ -82,13 +82,12 @@ def prove(coded: Coded, task: Task) -> Proof:
     if coded.distinct > LARGE:
         ratio *= ratio
     proofs = [prove_by_growth(few, task.k, ratio)]
-    # a share stops growing in a box that holds the row: up to the top no other bound gives it more
-    if few is not many:
-        proofs.append(prove_by_boxes(many, task.k))
     whole = few.cap >= top and hold_all_columns(coded)
-    if task.effort.level != "quick":
-        # ... but below the cheapest box that costs anything the grid has no level
-        whole = whole and bool((few.floor > 1e-9 * few.cap).all())
+    # a share stops growing in a box that holds the row: up to the top no other bound gives it more, but
+    # below the cheapest box that costs anything the grid has no level
+    has_gap = task.effort.level != "quick" and not bool((few.floor > 1e-9 * few.cap).all())
+    if few is not many or (whole and has_gap):
+        proofs.append(prove_by_boxes(many, task.k))
     if not whole:
         proofs.append(prove_around(coded, task))
     return max(proofs, key=lambda proof: proof.bound)
