@@ -4,21 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
-from shoal.bound import cellular, half_perimeter, largest_group, levels, loss, radius, squares
+from shoal.bound import cellular, half_perimeter, largest_group, levels, loss, radius, shares, squares
 from shoal.errors import ShoalError
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["NAMES", "SAFE", "again", "describe_squares", "hold_below", "prove", "value_of"]
+__all__ = [
+    "NAMES",
+    "SAFE",
+    "again",
+    "describe_squares",
+    "hold_below",
+    "prove",
+    "text_of_shares",
+    "value_of",
+]
 
 NAMES = {
     "cellular": ("reach", "growth", "duals"),
     "half-perimeter": ("neighbour-distance", "smallest-boxes"),
     "largest": ("largest-group",),
     "levels": (levels.NAME,),
-    "loss": ("growth", "smallest-box", "own-box", "in-turn", "neighbour", "line", "pairs", "triples"),
+    "loss": (
+        "shares",
+        "growth",
+        "smallest-box",
+        "own-box",
+        "in-turn",
+        "neighbour",
+        "line",
+        "pairs",
+        "triples",
+    ),
     "radius": ("reach", "threshold"),
 }
 """The bounds that a certificate may name, by objective."""
@@ -46,13 +66,14 @@ _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
 }
 _WITH_RULES = frozenset({"levels"})
 """Objectives whose bound knows rules; what others prove holds without rules, and so with them."""
-_AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, float]], Proof | None]] = {
+_AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, Any]], Proof | None]] = {
     "cellular": cellular.again,
     "loss": loss.again,
     "radius": radius.again,
 }
 
 describe_squares = squares.describe
+text_of_shares = shares.text_of_shares
 
 
 def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:
@@ -60,13 +81,20 @@ def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:
     return _VALUES[objective](coded, grouping)
 
 
-def prove(objective: str, coded: Coded, task: Task, found: Proof | None = None) -> Proof | None:
-    """The strongest bound we can prove, the method's own `found` among them; None where there is none."""
+def prove(
+    objective: str, coded: Coded, task: Task, found: Proof | None = None, grouping: Grouping | None = None
+) -> Proof | None:
+    """The strongest bound we can prove, the method's own `found` among them; None where there is none.
+
+    Where the `grouping` that the method made is given, the search for a bound may begin with its groups.
+    """
     if found is not None and NAMES.get(objective) == (found.name,):
         return found  # the only bound there is
     proofs = [found] if found is not None else []
     if objective in _PROOFS:
         proofs.append(_PROOFS[objective](coded if objective in _WITH_RULES else coded.plain, task))
+    if objective == "loss" and grouping is not None and coded.held is None:
+        proofs += loss.prove_beside(coded, task, grouping, proofs)
     return max(proofs, key=lambda proof: proof.bound, default=None)
 
 
@@ -87,7 +115,7 @@ def hold_below(proof: Proof, value: float) -> Proof:
 
 
 def again(
-    objective: str, coded: Coded, task: Task, name: str, parameters: Mapping[str, float]
+    objective: str, coded: Coded, task: Task, name: str, parameters: Mapping[str, Any]
 ) -> Proof | None:
     """The bound that a certificate names, from its recorded parameters; None where it is not known."""
     if objective in _AGAIN:

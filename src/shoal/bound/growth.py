@@ -18,7 +18,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
 from shoal.model.task import Task
 
-__all__ = ["NAME", "again", "grid", "prove_by_growth", "top_share"]
+__all__ = ["NAME", "again", "grid", "grown_shares", "prove_by_growth", "top_share"]
 
 NAME = "growth"
 LOOK_AHEAD = 3.0
@@ -46,9 +46,15 @@ def prove_by_growth(boxes: Boxes, k: int, ratio: float) -> Proof:
     parameters = (("cap", boxes.cap), ("ratio", ratio))
     if boxes.cap <= 0.0:
         return Proof(NAME, 0.0, parameters)
+    return Proof(NAME, float(grown_shares(boxes, k, ratio) @ boxes.swept.held), parameters)
+
+
+def grown_shares(boxes: Boxes, k: int, ratio: float) -> NDArray[np.float64]:
+    """Shares grown on a grid of the given ratio, in sweep order; the cap is above 0."""
     value = grid(boxes.floor, boxes.cap, ratio)
     level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.floor, LOOK_AHEAD)
-    return Proof(NAME, float(value[level] @ boxes.swept.held), parameters)
+    share: NDArray[np.float64] = value[level]
+    return share
 
 
 def again(coded: Coded, task: Task, *, cap: float, ratio: float) -> Proof | None:

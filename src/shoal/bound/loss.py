@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from shoal.bound import growth, in_turn, line, own_box, smallest_box
+from shoal.bound import growth, in_turn, line, own_box, shares, smallest_box
 from shoal.bound.around import prove_around
-from shoal.bound.boxes import hold_all_columns, most_boxes
+from shoal.bound.boxes import boxes_below, hold_all_columns, most_boxes
 from shoal.bound.growth import prove_by_growth, top_share
 from shoal.bound.levels import loss_at_levels
 from shoal.bound.line import prove_on_line
 from shoal.bound.neighbour import neighbour_bound
+from shoal.bound.shares import prove_by_shares
 from shoal.bound.smallest_box import prove_by_boxes
 from shoal.kernels.distance.spans import group_losses
 from shoal.model.coded import Coded
+from shoal.model.column import SET
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
-__all__ = ["again", "prove", "total_loss"]
+__all__ = ["again", "prove", "prove_beside", "total_loss"]
 
 LARGE = 100_000
 """Distinct rows from which on the grid is twice as coarse: half the levels for a hundredth of the bound."""
@@ -32,6 +35,12 @@ _EFFORT = {
 }
 """By effort: ratio of the grid, the greatest share as part of everything, entries of the cube, work of the
 growth."""
+
+_ROUNDS = {"normal": (30, 6.5e9), "thorough": (80, 3e10)}
+"""By effort: rounds of the search for better shares, and their work in all: the rows in all windows, times
+more the larger k is."""
+FEWEST = 4
+"""Fewer rounds seldom find better shares than growth."""
 
 
 def _pairs_again(coded: Coded, task: Task, **parameters: float) -> Proof | None:
@@ -48,6 +57,7 @@ def _triples_again(coded: Coded, task: Task, **parameters: float) -> Proof | Non
 
 _AGAIN: dict[str, Callable[..., Proof | None]] = {
     growth.NAME: growth.again,
+    shares.NAME: shares.again,
     smallest_box.NAME: smallest_box.again,
     line.NAME: prove_on_line,
     own_box.NAME: own_box.again,
@@ -93,7 +103,28 @@ def prove(coded: Coded, task: Task) -> Proof:
     return max(proofs, key=lambda proof: proof.bound)
 
 
-def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, float]) -> Proof | None:
+def prove_beside(coded: Coded, task: Task, grouping: Grouping, proofs: Sequence[Proof]) -> list[Proof]:
+    """The bound by shares, where boxes are exact and the effort affords enough rounds of its search.
+
+    It begins with the groups of a release, and with grown shares where growth is the best so far.
+    """
+    rounds, work = _ROUNDS.get(task.effort.level or "normal", (0, 0.0))
+    best = max(proofs, key=lambda proof: proof.bound, default=None)
+    exact = hold_all_columns(coded) and not bool((coded.metric.form == SET).any())
+    if best is None or best.name != growth.NAME or rounds == 0 or not exact or grouping.level is not None:
+        return []
+    parameters = dict(best.parameters)
+    boxes = boxes_below(coded, task.k, parameters["cap"], 2**62 // 64)
+    if boxes is None or boxes.cap <= 0.0 or best.bound <= 0.0:
+        return []
+    rounds = int(min(rounds, work / max(1.0, boxes.looks * (0.5 + task.k / 10))))
+    if rounds < FEWEST:
+        return []
+    proof = prove_by_shares(coded, boxes, task, parameters["ratio"], grouping, rounds)
+    return [] if proof is None else [proof]
+
+
+def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, Any]) -> Proof | None:
     """The bound of that name with those parameters; None where there is none such."""
     if name not in _AGAIN:
         return None

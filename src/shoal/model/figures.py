@@ -122,6 +122,7 @@ class Figures:
     columns: tuple[ColumnLoss, ...]
     steps: int = 0
     bound_parameters: Mapping[str, float] = field(default_factory=dict)
+    bound_shares: str = ""
     places: Places = field(default_factory=dict)
     persons: int | None = None
     more: Mapping[str, float] = field(default_factory=dict)

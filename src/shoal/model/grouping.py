@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,15 @@ WITHHELD = -1
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A lower bound, by name, with the parameters that let anyone compute it again."""
+    """A lower bound, by name, with the parameters that let anyone compute it again.
+
+    `shares` holds a share per distinct row where the bound is a sum of shares that were searched for.
+    """
 
     name: str
     bound: float
     parameters: tuple[tuple[str, float], ...] = ()
+    shares: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

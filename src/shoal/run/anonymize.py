@@ -113,7 +113,7 @@ def anonymize(
         progress("proving a bound", 0.0)
         objective = grouping.objective or facts(method).objective
         found = grouping.proof if seen is coded else None
-        proof = at.bound(seen, partial(bound_of, objective, task, found))
+        proof = at.bound(seen, partial(bound_of, objective, task, found, grouping=grouping))
     figures = measure(plan, objective, seen, grouping, verdict, proof)
     receipt = replace(at.seal(table), figures=replace(figures, places=places))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)
@@ -169,7 +169,7 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     grouping: Grouping = load(method).group(coded if obeys_itself else coded.plain, task)
     if about.objective == "loss" and task.stop_at is not None:
         # the search must know the bound to know when to stop
-        proof = prove(about.objective, coded, task, grouping.proof)
+        proof = prove(about.objective, coded, task, grouping.proof, grouping)
         grouping = replace(grouping, proof=proof)
     if will_improve and task.progress is not quiet and is_long(task, coded.plain):
         _tell_floor(about.objective, coded.plain, task, grouping.proof)
@@ -189,11 +189,13 @@ def _tell_floor(objective: str, coded: Coded, task: Task, found: Proof | None) -
         task.progress(Doing("improving", least=least), 0.0)
 
 
-def bound_of(objective: str, task: Task, found: Proof | None, coded: Coded) -> Proof | None:
-    """The strongest bound there is for an objective."""
+def bound_of(
+    objective: str, task: Task, found: Proof | None, coded: Coded, *, grouping: Grouping | None = None
+) -> Proof | None:
+    """The strongest bound there is for an objective; its search begins with the groups of the release."""
     if objective == "loss" and task.stop_at is not None and found is not None:
         return found  # it was proved before the search
-    return prove(objective, coded, task, found)
+    return prove(objective, coded, task, found, grouping)
 
 
 @contextmanager

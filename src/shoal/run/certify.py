@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 
-from shoal.bound import describe_squares, hold_below, value_of
+from shoal.bound import describe_squares, hold_below, text_of_shares, value_of
 from shoal.errors import BrokenPromise
 from shoal.group import facts as facts_of
 from shoal.model.as_run import AsRun
@@ -51,6 +51,7 @@ def measure(
         bound=proof.bound if proof else None,
         bound_name=proof.name if proof else None,
         bound_parameters=dict(proof.parameters) if proof else {},
+        bound_shares=text_of_shares(proof.shares) if proof and proof.shares is not None else "",
         loss=loss,
         loss_percent=percent,
         columns=verdict.columns,

@@ -262,7 +262,10 @@ def bound_findings(
         seed=plan.seed,
     )
     exact = receipt.figures if receipt is not None else None
-    proof = _again(certificate, coded, task, exact.bound_parameters if exact is not None else {})
+    parameters: dict[str, float | str] = dict(exact.bound_parameters) if exact is not None else {}
+    if exact is not None and exact.bound_shares:
+        parameters["shares"] = exact.bound_shares
+    proof = _again(certificate, coded, task, parameters)
     if exact is not None and exact.bound is not None and proof is not None:
         same = math.isclose(proof.bound, exact.bound, rel_tol=1e-6, abs_tol=1e-9)
         detail = f"The receipt's bound {'is' if same else 'is not'} what {proof.name} proves."
@@ -275,7 +278,7 @@ def bound_findings(
     if proof is not None and _reaches(proof, certificate.bound):
         detail = f"The certificate says {certificate.bound:g}; {proof.name} proves as much."
         yield Finding("bound", True, detail)
-    elif exact is None and certificate.bound_name in {"threshold"}:
+    elif exact is None and certificate.bound_name in {"threshold", "shares"}:
         yield Finding("bound", None, f"It needs the parameters of its proof. {GIVE_RECEIPT}")
     else:
         proved = "nothing" if proof is None else f"{round_down(proof.bound):g}"
@@ -284,7 +287,7 @@ def bound_findings(
 
 
 def _again(
-    certificate: Certificate, coded: Coded, task: Task, parameters: Mapping[str, float]
+    certificate: Certificate, coded: Coded, task: Task, parameters: Mapping[str, float | str]
 ) -> Proof | None:
     """The bound by its name. What the plan says is the plan's, whatever the parameters say."""
     words = dict(parameters)
