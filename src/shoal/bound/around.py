@@ -1,6 +1,7 @@
 """Bounds without a cube, from the near rows of each row: which one, and how far the effort goes.
 
-Own boxes for tables of very many rows or columns; shares in turn, which begin with them, for all others.
+Own boxes for tables of very many rows or columns, or a large k; shares in turn, which begin with them, for
+all others.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _LARGE = (32, 3, 3_000)
 MANY = 200_000
 LISTED = 50_000_000
 """Near rows that are kept in all: 400 MB."""
+LARGEST = 200
+"""The greatest k whose sets are kept, all their records one by one."""
 PER_K, FOR_LABELS = 3, 2
 """Near rows for each of the k, at least; and how many times more where labels have no hierarchy: many rows
 are just as far."""
@@ -49,7 +52,7 @@ def prove_around(coded: Coded, task: Task) -> Proof:
     compared = coded.distinct if is_wide else min(coded.distinct, NEARLY_ALL)
     steps = min(_STEPS[effort] * coded.distinct, ALL_STEPS)
     every = max(1, int(np.ceil(coded.distinct * compared * axes / steps)))
-    if coded.distinct > MANY or is_wide or every > 1:
+    if coded.distinct > MANY or task.k > LARGEST or is_wide or every > 1:
         most, deepest, looks = _WIDE[effort] if is_wide else _LARGE
         most = max(most, PER_K * task.k)
         return prove_by_own_boxes(coded, task, most=most, deepest=deepest, looks=looks, every=every)

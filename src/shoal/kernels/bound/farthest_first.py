@@ -53,6 +53,7 @@ class Desk(NamedTuple):
     path: Any
     top: Any
     often: Any
+    free: Any
     sums: Any
     most: Any
     step: Any
@@ -85,6 +86,7 @@ def desk_for(metric: Any, k: int, most: int) -> Desk:
         path=np.empty(depth, dtype=np.int64),
         top=np.empty(depth),
         often=np.empty(depth, dtype=np.int64),
+        free=np.empty(size, dtype=np.int64),
         sums=np.empty(size, dtype=np.float32),
         most=metric.most[used & (metric.form != SET)].astype(np.float32),
         step=metric.data[metric.offset[used & (metric.form == SET)]].astype(np.float32),
@@ -380,16 +382,19 @@ def _remember(desk, depth, t, need):
     for above in range(depth):
         found[above] = desk.path[above]
     found[depth] = desk.item[depth, t]
-    for at in range(depth + 1, depth + need):  # the largest, one after the other: sets are small
+    for x in range(t + 1):
+        desk.free[x] = desk.left[depth, x]
+    desk.free[t] -= 1
+    at = depth + 1
+    while at < depth + need:  # the largest, one row after the other, with all its copies
         best = -np.inf
         its = np.int64(-1)
         for x in range(t + 1):
-            other = desk.item[depth, x]
-            used = 1 if x == t else 0
-            for earlier in range(depth + 1, at):
-                if found[earlier] == other:
-                    used += 1
-            if used < desk.left[depth, x] and desk.share[other] > best:
-                best = desk.share[other]
-                its = np.int64(other)
-        found[at] = its
+            share = desk.share[desk.item[depth, x]]
+            if desk.free[x] > 0 and share > best:
+                best = share
+                its = np.int64(x)
+        for _ in range(min(desk.free[its], depth + need - at)):
+            found[at] = desk.item[depth, its]
+            at += 1
+        desk.free[its] = 0
