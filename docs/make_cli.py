@@ -22,8 +22,9 @@ Lists of columns are comma-separated and repeatable. A column whose name holds a
 its own, `-q age -q "last, first"`, or has its comma escaped: `-q 'age,last\\, first'`. Options override the
 plan file column by column: a column named with a role here leaves the role it has in the plan.
 
-No command prints a cell: messages name columns and counts. Errors go to stderr; with `--json` stdout holds
-JSON and nothing else. Letters that a terminal's encoding lacks are replaced; JSON escapes them.
+No command prints a cell of an original: messages name columns and counts, and `tabulate` shows what a
+release publishes. Errors go to stderr; with `--json` stdout holds JSON and nothing else. Letters that a
+terminal's encoding lacks are replaced; JSON escapes them.
 """
 
 

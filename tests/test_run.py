@@ -38,7 +38,7 @@ def test_a_release_says_what_it_is_without_a_cell(release):
     for text in (repr(release), str(release)):
         assert "6 of 6 rows published in 2 classes, the smallest of 3." in text
         assert "No release of this table can lose less than" in text
-        assert "% of the best possible" in text
+        assert "times what is unavoidable" in text
         assert "zq" not in text
         assert "710" not in text
 
@@ -47,10 +47,10 @@ def test_a_release_says_what_it_is_without_a_cell(release):
     ("ratio", "words"),
     [
         (1.0, ": this is the best possible."),
-        (1.0978, "within 10 % of the best possible"),
-        (1.999, "within 100 % of the best possible"),
-        (2.0, "at most 2.0 times the best possible"),
-        (2.39, "at most 2.4 times the best possible"),
+        (1.0978, "at most 1.10 times what is unavoidable"),
+        (1.999, "at most 2.00 times what is unavoidable"),
+        (2.0, "at most 2.00 times what is unavoidable"),
+        (2.391, "at most 2.40 times what is unavoidable"),
         (None, "is not known"),
     ],
 )
@@ -223,3 +223,49 @@ def test_what_is_of_the_wrong_type_is_refused_in_words(ask, match):
 def test_one_k_and_one_method_are_enough_to_compare():
     (trial,) = shoal.compare(pl.DataFrame(CELLS), quasi=["age"], ks=3, methods="k-member").trials
     assert (trial.method, trial.k) == ("k-member", 3)
+
+
+def test_notes_say_what_a_terminal_says_without_a_cell(release):
+    notes = " ".join(release.notes)
+    assert "Kinds were guessed: age number, sex label." in notes
+    assert "Left out, having no role: note." in notes
+    assert "Identifier name repeats" in notes
+    for shown in (repr(release), release._repr_html_()):
+        assert "Left out, having no role: note." in shown
+    assert "zq" not in notes
+    assert "--" not in notes
+
+
+def test_means_say_their_squares():
+    words = {"k": 3, "quasi": ["age"], "style": "means", "unit": "rows"}
+    release = shoal.anonymize(pl.DataFrame({"age": [1.0, 2.0, 3.0, 10.0, 11.0, 12.0]}), **words)
+    assert "(SSE)" in " ".join(release.notes)
+
+
+def test_a_plan_is_given_as_a_file_or_as_it_was_read(tmp_path):
+    path = tmp_path / "plan.yaml"
+    path.write_text("k: 3\nquasi: [age, sex]\nidentifier: [name]\nunit: rows\n")
+    frame = pl.DataFrame(CELLS)
+    by_file = shoal.anonymize(frame, path)
+    assert by_file.plan == shoal.anonymize(frame, shoal.read_plan(path)).plan
+    assert shoal.anonymize(frame, str(path), k=2).plan.k == 2
+    with pytest.raises(shoal.PlanError, match=r"The second argument is a shoal\.Plan"):
+        shoal.anonymize(frame, 5)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("sensitve", "sensitive"), ("quasis", "quasi"), ("kind", "kinds"), ("rule", "rules")],
+)
+def test_a_wrong_keyword_is_answered_with_the_right_one(word, meant):
+    with pytest.raises(shoal.PlanError, match=f"no keyword '{word}'. Did you mean '{meant}'"):
+        shoal.anonymize(pl.DataFrame(CELLS), k=3, quasi=["age"], **{word: ["sex"]})
+
+
+def test_a_comparison_becomes_a_frame():
+    found = shoal.compare(
+        pl.DataFrame(CELLS), k=3, quasi=["age"], methods=("mondrian", "mdav"), unit="rows"
+    )
+    frame = found.to_frame()
+    assert frame["method"].to_list() == [trial.method for trial in found.trials]
+    assert frame["loss_percent"].to_list() == [trial.loss_percent for trial in found.trials]

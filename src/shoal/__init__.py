@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from shoal.model.certificate import Certificate
     from shoal.model.clusters import Clusters
+    from shoal.model.codes import bands, icd9, icd10
     from shoal.model.comparison import Comparison, Fall
     from shoal.model.exposure import Exposure, LaidOver, Linkage
     from shoal.model.facts import Facts
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from shoal.model.preview import Preview, Profile
     from shoal.model.report import QUESTIONS, Context, Report
     from shoal.model.rule import Rule
+    from shoal.model.tabulation import Tabulated, Tabulation
     from shoal.model.task import Doing
+    from shoal.model.utility import Utility
     from shoal.model.verdict import Finding, Verdict
     from shoal.model.whom import Whom
     from shoal.read.context import read_context
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from shoal.read.guess import guess
     from shoal.read.hierarchy import parse_builder, parse_hierarchy, read_hierarchies, read_hierarchy
     from shoal.read.plan import read_plan
+    from shoal.read.release import ReleaseRead, read_release
     from shoal.read.table import TableRead, read_table
     from shoal.run.anonymize import anonymize
     from shoal.run.cellular import cellular
@@ -54,10 +58,26 @@ if TYPE_CHECKING:
     from shoal.run.preview import preview_hierarchy, profile
     from shoal.run.release import Release
     from shoal.run.report import report
+    from shoal.run.skeleton import Skeleton, write_skeleton
+    from shoal.run.tabulate import tabulate
     from shoal.run.targets import check_database, check_map, check_plot, check_report, check_target
+    from shoal.run.utility import utility, weights_for
     from shoal.run.verify import verify
 
 _HOMES = {
+    "bands": "model.codes",
+    "icd9": "model.codes",
+    "icd10": "model.codes",
+    "Skeleton": "run.skeleton",
+    "write_skeleton": "run.skeleton",
+    "utility": "run.utility",
+    "weights_for": "run.utility",
+    "Utility": "model.utility",
+    "tabulate": "run.tabulate",
+    "Tabulated": "model.tabulation",
+    "Tabulation": "model.tabulation",
+    "ReleaseRead": "read.release",
+    "read_release": "read.release",
     "FIELDS": "model.fields",
     "QUESTIONS": "model.report",
     "Certificate": "model.certificate",
@@ -165,20 +185,26 @@ __all__ = [
     "Preview",
     "Profile",
     "Release",
+    "ReleaseRead",
     "Report",
     "Rule",
     "Series",
     "ShoalError",
+    "Skeleton",
     "Stored",
     "TableRead",
+    "Tabulated",
+    "Tabulation",
     "TooFewPersons",
     "TooFewRows",
     "UncertainCount",
+    "Utility",
     "Verdict",
     "Whom",
     "anonymize",
     "attack",
     "attack_series",
+    "bands",
     "bins",
     "calendar",
     "cellular",
@@ -193,6 +219,8 @@ __all__ = [
     "flat",
     "guess",
     "guess_plan",
+    "icd9",
+    "icd10",
     "is_database",
     "methods",
     "outline_of",
@@ -209,12 +237,17 @@ __all__ = [
     "read_hierarchies",
     "read_hierarchy",
     "read_plan",
+    "read_release",
     "read_table",
     "report",
     "risk",
     "svg",
+    "tabulate",
+    "utility",
     "verify",
+    "weights_for",
     "write_plan",
+    "write_skeleton",
 ]
 
 

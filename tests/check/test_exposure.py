@@ -402,3 +402,29 @@ def test_persons_of_one_row_each_are_counted_as_persons():
     table = pl.DataFrame({"who": [f"p{row}" for row in range(9)], "one": list("xxxxyyyzz")})
     found = shoal.risk(table, quasi=["one"], unit="who")
     assert (found.persons, found.classes, found.smallest_class, found.at_risk) == (9, 3, 2, 9)
+
+
+def test_a_weight_for_every_record_says_what_one_share_says():
+    frame = pl.DataFrame({"a": ["x", "y", "y", "z", "z", "z"], "w": [4.0] * 6})
+    weighed = shoal.risk(frame, quasi=["a"], sampling_weight="w", unit="rows")
+    shared = shoal.risk(frame, quasi=["a"], sampling=0.25, unit="rows")
+    assert weighed.journalist_highest == pytest.approx(shared.journalist_highest)
+    assert weighed.marketer == pytest.approx(shared.marketer)
+    assert weighed.sampling == pytest.approx(0.25)
+    assert weighed.population_uniques == pytest.approx(
+        0.25
+    )  # one record, alone there with a chance of 1 / 4
+    assert "own weight" in weighed.on_sampling()
+
+
+def test_heavy_records_are_safer_than_light_ones():
+    frame = pl.DataFrame({"a": ["x", "y"], "w": [1.0, 1000.0], "z": ["zqbad", "2"]})
+    light = shoal.risk(frame, quasi=["a"], sampling_weight="w", unit="rows")
+    assert light.journalist_highest == pytest.approx(1.0)
+    assert light.population_uniques == pytest.approx(1.001)
+    with pytest.raises(shoal.DataError, match="1 of 2 cells that are no sampling weight") as caught:
+        shoal.risk(frame, quasi=["a"], sampling_weight="z", unit="rows")
+    assert "zq" not in str(caught.value)
+    for more in ({"sampling": 0.5}, {"count": "w"}, {"unit": "a"}):
+        with pytest.raises(shoal.PlanError, match="goes with neither"):
+            shoal.risk(frame.select("w", "a", b="a"), quasi=["b"], sampling_weight="w", **more)

@@ -151,3 +151,12 @@ def test_check_judges_rules_and_persons_and_says_no_value(run, folder):
     tree = ("--hierarchies", "ill=ill.csv")
     done = run("check", "any.csv", "-q", "face", "--rule", "ill: 0.9-close by hierarchy", *tree)
     assert done.code == 0, done.said
+
+
+def test_two_estimates_of_a_sample_come_with_a_sentence(run):
+    words = ("risk", "in.csv", "-q", "age,sex", "--unit", "rows")
+    ran = run(*words, "--sampling", "0.1")
+    assert "The two estimates answer two questions. Of the 8 records alone here, 8 are" in " ".join(
+        ran.out.split()
+    )
+    assert "The two estimates" not in run(*words).out

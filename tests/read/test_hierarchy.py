@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import csv
+import os
 
+import polars as pl
 import pytest
 
+import shoal
 from shoal.errors import PlanError
 from shoal.model.hierarchy import Hierarchy
 from shoal.read.hierarchy import parse_builder, read_hierarchies, read_hierarchy
@@ -169,9 +172,9 @@ def test_builders_are_read_and_printed_alike(text, printed):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("suffixes(3)", "bins, calendar, flat, prefixes"),
-        ("__import__('os').system('true')", "bins, calendar, flat, prefixes"),
-        ("", "bins, calendar, flat, prefixes"),
+        ("suffixes(3)", "bins, calendar, flat"),
+        ("__import__('os').system('true')", "bins, calendar, flat"),
+        ("", "bins, calendar, flat"),
         ("prefixes", "falling lengths"),
         ("prefixes(a)", "takes numbers"),
         ("prefixes(5.5)", "takes numbers"),
@@ -210,3 +213,74 @@ def test_every_adult_hierarchy_is_its_file(shared, source):
                     if {other[0] for other in lines if other[at] == line[at]} == below
                 }
                 assert runs[frozenset(below)] in chain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "job,sector\nnurse,care\ncook,food\n",
+        "JOB;sector;all\nnurse;care;*\ncook;food;*\n",
+        "value;sector;top\nnurse;care;*\ncook;food;*\n",
+        "level0,level1,records\nnurse,care,12\ncook,food,3\n",
+    ],
+)
+def test_a_header_is_noticed_and_is_no_value(text, tmp_path):
+    (tmp_path / "job.csv").write_text(text)
+    tree = shoal.read_hierarchy(tmp_path / "job.csv", column="job")
+    assert set(tree.leaves) == {"nurse", "cook"}
+    assert set(tree.nodes()) <= {"nurse", "cook", "care", "food", "*"}
+
+
+def test_a_first_line_that_fits_the_others_is_a_value(tmp_path):
+    (tmp_path / "job.csv").write_text("job,care\nnurse,care\ncook,food\n")
+    assert "job" in shoal.read_hierarchy(tmp_path / "job.csv", column="job").leaves
+    (tmp_path / "job.csv").write_text("nurse;care\ncook;food\n")
+    assert set(shoal.read_hierarchy(tmp_path / "job.csv", column="job").leaves) == {"nurse", "cook"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"nurse": "care", "carer": "care", "cook": "food"},
+        {"care": ["nurse", "carer"], "food": ["cook"]},
+        {"*": {"care": {"nurse": None, "carer": None}, "food": ("cook",)}},
+        pl.DataFrame({"a": ["nurse", "carer", "cook"], "b": ["care", "care", "food"]}),
+        "job.csv",
+    ],
+    ids=["parents", "lists", "nested", "frame", "path"],
+)
+def test_a_hierarchy_is_made_of_whatever_says_one(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.csv").write_text("nurse,care\ncarer,care\ncook,food\n")
+    frame = pl.DataFrame({"job": ["nurse", "carer", "cook", "cook"]})
+    release = shoal.anonymize(frame, k=2, quasi=["job"], hierarchies={"job": given})
+    assert release.table["job"].to_list() == ["care", "care", "cook", "cook"]
+
+
+def test_what_says_no_hierarchy_is_refused():
+    frame = pl.DataFrame({"job": ["a", "b"], "zip": ["02139", "02138"]})
+    with pytest.raises(shoal.PlanError, match="'job' is none"):
+        shoal.anonymize(frame, k=2, quasi=["job"], hierarchies={"job": 7})
+    release = shoal.anonymize(frame, k=2, quasi=["zip"], hierarchies={"zip": "prefixes(5, 3)"})
+    assert release.table["zip"].to_list() == ["021**", "021**"]
+
+
+def test_the_values_of_a_column_become_a_private_file_that_can_be_filled_in(tmp_path):
+    frame = pl.DataFrame({"job": ["zqnurse"] * 3 + ["zqcook", "zqcook", "?", None]})
+    made = shoal.write_skeleton(frame, "job", tmp_path / "job.csv", missing=["?"])
+    assert (made.values, made.records) == (2, 5)
+    assert "zq" not in repr(made)
+    text = made.path.read_text()
+    assert text == "level0,level1,level2,records\nzqnurse,,,3\nzqcook,,,2\n"
+    assert made.path.stat().st_mode & 0o077 == 0 or os.name == "nt"
+    made.path.write_text(text.replace("nurse,,", "nurse,care,").replace("cook,,", "cook,food,"))
+    tree = shoal.read_hierarchy(made.path)
+    assert set(tree.nodes()) == {"zqnurse", "zqcook", "*"}  # chains of one child have one name
+    more = pl.concat([frame, pl.DataFrame({"job": ["zqclerk"]})])
+    lacking = shoal.write_skeleton(
+        more, "job", tmp_path / "lacking.csv", missing_from=made.path, missing=["?"]
+    )
+    assert lacking.path.read_text().splitlines()[1:] == ["zqclerk,,,1"]
+    with pytest.raises(shoal.ShoalError, match="'jop'"):
+        shoal.write_skeleton(frame, "jop", tmp_path / "no.csv")
+    assert not (tmp_path / "no.csv").exists()

@@ -32,6 +32,7 @@ MOST_COLUMNS = 20
 """Columns that are looked at in pairs and one at a time left out: those that single out most alone."""
 PIECES = 64
 ZAYATZ = "Zayatz 1991"
+WEIGHTS = "by sampling weights"
 WHOLE = "none needed: the table is its own population"
 Sizes = NDArray[np.int64]
 Codes = tuple[NDArray[np.int64], int]
@@ -42,6 +43,7 @@ def expose(
     *,
     quasi: Sequence[str],
     sampling: float | None = None,
+    sampling_weight: str | None = None,
     threshold: float = 0.2,
     count: str | None = None,
     unit: str | None = None,
@@ -49,10 +51,15 @@ def expose(
 ) -> Exposure:
     """Measure the risks of a table by the columns `quasi`; empty text and null are one missing value.
 
+    `sampling_weight` names the column that says how many of the population each record speaks for.
     Without `pairs`, columns are looked at alone and all together, which is sooner done.
     """
     whom = Whom.read(unit=unit, count=count)
     _check(table, quasi, sampling, threshold, whom)
+    weights = None
+    if sampling_weight is not None:
+        weights = _weights(table, sampling_weight, quasi, sampling, whom)
+        sampling = min(1.0, table.height / float(weights.sum()))
     table = table.select(*quasi, *whom.columns)
     table = table.with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
     records = records_of(table, whom.count)
@@ -88,6 +95,11 @@ def expose(
     ]
     share = 1.0 if sampling is None else sampling
     risk = journalist_risk(whole.smallest, share)
+    highest, right = float(risk.max()), float((risk * whole.many).sum())
+    uniques = whole.alone * _chance_alone(whole.sizes, share)
+    if weights is not None:
+        label = _classes(join_codes([far, *near.values()], table.height)[0], records).label
+        highest, right, uniques = _by_weight(label, weights)
     return Exposure(
         records=total,
         persons=whole.total if whom.counted == "persons" else None,
@@ -98,11 +110,11 @@ def expose(
         at_risk=whole.above(threshold),
         prosecutor_highest=1.0 / int(whole.sizes.min()),
         prosecutor_mean=float((whole.many / whole.smallest).sum()) / whole.total,
-        journalist_highest=float(risk.max()),
-        marketer=float((risk * whole.many).sum() / whole.total),
+        journalist_highest=highest,
+        marketer=right / whole.total,
         sampling=sampling,
-        population_uniques=whole.alone * _chance_alone(whole.sizes, share),
-        estimator=WHOLE if sampling is None else ZAYATZ,
+        population_uniques=uniques,
+        estimator=WEIGHTS if weights is not None else WHOLE if sampling is None else ZAYATZ,
         columns=tuple(alone),
         pairs=tuple(sorted(paired, key=_worst_first)[:MOST_PAIRS]),
         without=tuple(sorted(dropped, key=lambda one: (one.uniques, one.at_risk))),
@@ -118,6 +130,44 @@ def _classes(key: NDArray[np.int64], records: NDArray[np.int64]) -> Classes:
     label[alive] = place.ravel()
     sizes = np.rint(np.bincount(place.ravel(), weights=records[alive], minlength=kept.size))
     return Classes(label, records, sizes.astype(np.int64), np.flatnonzero(alive)[first])
+
+
+def _weights(
+    table: pl.DataFrame, name: str, quasi: Sequence[str], sampling: float | None, whom: Whom
+) -> NDArray[np.float64]:
+    """The sampling weight of every row."""
+    if sampling is not None or name in quasi or whom.count is not None or whom.counted == "persons":
+        raise PlanError(
+            "A sampling weight says of each record how many of the population it speaks for: it is no "
+            "quasi-identifier, and goes with neither a share, a count nor a unit. Leave these out.",
+            field="sampling_weight",
+            column=name,
+        )
+    check_named([name], table.columns)
+    numbers = table[name].cast(pl.Float64, strict=False)
+    bad = int((~(numbers.is_finite() & (numbers >= 1))).fill_null(True).sum())
+    if bad:
+        raise DataError(
+            f"Column {name!r} has {bad} of {table.height} cells that are no sampling weight: a number of "
+            "at least 1. Clean those rows first.",
+            field="sampling_weight",
+            column=name,
+        )
+    return numbers.to_numpy()
+
+
+def _by_weight(label: NDArray[np.int64], weights: NDArray[np.float64]) -> tuple[float, float, float]:
+    """The highest journalist risk, the right matches expected, and how many are alone in the population.
+
+    The sampling share of a class is its records by the sum of their weights (Benedetti and Franconi 1998);
+    a record alone here is alone there with just that chance.
+    """
+    sizes = np.bincount(label)
+    share = np.round(np.minimum(1.0, sizes / np.bincount(label, weights=weights)), 4)
+    alike, many = np.unique(np.column_stack([sizes, np.maximum(share, 1e-4)]), axis=0, return_counts=True)
+    risks = [float(journalist_risk(np.array([int(size)]), p)[0]) for size, p in alike.tolist()]
+    right = float(np.dot(many * alike[:, 0], risks))
+    return max(risks), right, float(share[sizes == 1].sum())
 
 
 def journalist_risk(sizes: Sizes, sampling: float) -> NDArray[np.float64]:

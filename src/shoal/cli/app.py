@@ -13,12 +13,15 @@ __all__ = ["COMMANDS", "app"]
 COMMANDS = (
     "anonymize",
     "plan",
+    "hierarchy",
     "check",
     "risk",
     "attack",
     "verify",
     "report",
     "workbench",
+    "tabulate",
+    "utility",
     "compare",
     "methods",
 )

@@ -20,15 +20,6 @@ from shoal.cli.stopping import Stopped
 __all__ = ["guarded"]
 
 DONE, BUG, BAD, FAILED, UNREAD = 0, 1, 2, 3, 141
-PARAMETERS = {
-    "graphs": ("graph",),
-    "hierarchies": ("hierarchies", "hierarchy"),
-    "kinds": ("kind",),
-    "options": ("option",),
-    "rules": ("rule",),
-    "weights": ("weight",),
-}
-"""What sets a field on the command line, where it is not called the same: given one by one."""
 
 
 def guarded(app: Any, arguments: Sequence[str]) -> int:
@@ -79,8 +70,7 @@ def _option_for(field: str | None, app: Any, arguments: Sequence[str]) -> list[s
         return []
     commands: dict[str, Any] = getattr(typer.main.get_command(app), "commands", {})
     command = next((commands[word] for word in arguments if word in commands), None)
-    names = PARAMETERS.get(field, (field,))
-    found = [one for one in command.params if one.name in names] if command is not None else []
+    found = [one for one in command.params if one.name == field] if command is not None else []
     words = [word for one in found for word in (*one.opts, *one.secondary_opts) if word.startswith("-")]
     return [f"The option for {field} is {' or '.join(words)}."] if words else []
 

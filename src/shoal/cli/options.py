@@ -114,9 +114,11 @@ Unit = Annotated[
         rich_help_panel=ROLES,
     ),
 ]
-Rule = Annotated[
+Rules = Annotated[
     list[str] | None,
     typer.Option(
+        "--rules",
+        "--rule",
         metavar="RULE",
         help=_means("rules", "Repeatable."),
         rich_help_panel=ROLES,
@@ -125,6 +127,12 @@ Rule = Annotated[
 Sampling = Annotated[
     float | None,
     typer.Option(metavar="SHARE", help="The share of the population that the table holds."),
+]
+SamplingWeight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="A column that says how many of the population each record speaks for."
+    ),
 ]
 Threshold = Annotated[
     float, typer.Option(metavar="CHANCE", help="A record found with more than this chance is at high risk.")
@@ -138,16 +146,17 @@ Known = Annotated[
     ),
 ]
 Match = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         metavar="COLUMN=COLUMN",
-        help="Column of the release = column of the register, comma-separated; a place: home=lat+lon.",
+        help="Column of the release = column of the register, comma-separated; a place: home=lat+lon. "
+        "With --plan, its quasi-identifiers where not given.",
         show_default=False,
     ),
 ]
 Few = Annotated[
-    int,
-    typer.Option("-k", help="Persons with fewer candidates than this are counted."),
+    int | None,
+    typer.Option("-k", help="Persons with fewer candidates than this are counted: 5 where not given."),
 ]
 Certain = Annotated[
     list[str] | None,
@@ -165,13 +174,17 @@ Nearest = Annotated[
 KnownKind = Annotated[
     list[str] | None,
     typer.Option(
+        "--kinds",
+        "--kind",
         metavar="COLUMN=KIND",
         help="How the register writes dates, by column of the release: birth=date(%d.%m.%Y). Repeatable.",
     ),
 ]
-Kind = Annotated[
+Kinds = Annotated[
     list[str] | None,
     typer.Option(
+        "--kinds",
+        "--kind",
         metavar="COLUMN=KIND",
         help=_means("kinds", "Repeatable; guessed where not given."),
         rich_help_panel=TABLE,
@@ -180,22 +193,20 @@ Kind = Annotated[
 Hierarchies = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="FOLDER|COLUMN=FILE",
-        help="A folder of hierarchies named after their columns, or one file. Repeatable.",
+        "--hierarchies",
+        "--hierarchy",
+        metavar="FOLDER|COLUMN=FILE|COLUMN=BUILDER",
+        help="A folder of hierarchies named after their columns, or one column's: its file, or a builder "
+        "such as zip=prefixes(5,3,0), age=bins(5,10), birth=calendar(month,year), illness=icd10(). "
+        "Repeatable.",
         rich_help_panel=TABLE,
     ),
 ]
-Hierarchy = Annotated[
+Graphs = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN=BUILDER",
-        help="zip=prefixes(5,3,0), age=bins(5,10), birth=calendar(month,year) or sex=flat(). Repeatable.",
-        rich_help_panel=TABLE,
-    ),
-]
-Graph = Annotated[
-    list[str] | None,
-    typer.Option(
+        "--graphs",
+        "--graph",
         metavar="COLUMN=EDGES[,NODES]",
         help=_means("graphs", "Nodes have columns lat and lon. Repeatable."),
         rich_help_panel=TABLE,
@@ -210,9 +221,15 @@ Map = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
-Weight = Annotated[
+Weights = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN=NUMBER", help=_means("weights", "Repeatable."), rich_help_panel=TABLE),
+    typer.Option(
+        "--weights",
+        "--weight",
+        metavar="COLUMN=NUMBER",
+        help=_means("weights", "Repeatable."),
+        rich_help_panel=TABLE,
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
@@ -224,21 +241,19 @@ Missing = Annotated[
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
-        metavar="SIGN", help="Between the cells of a CSV; 'tab' works. Guessed.", rich_help_panel=TABLE
-    ),
+    typer.Option(metavar="SIGN", help=_means("delimiter"), rich_help_panel=TABLE),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Of texts: utf-8, latin-1, ... Guessed.", rich_help_panel=TABLE),
+    typer.Option(metavar="NAME", help=_means("encoding"), rich_help_panel=TABLE),
 ]
 Decimal = Annotated[
     str | None,
-    typer.Option(metavar="SIGN", help="Decimal sign of a CSV: '.' or ','. Guessed.", rich_help_panel=TABLE),
+    typer.Option(metavar="SIGN", help=_means("decimal"), rich_help_panel=TABLE),
 ]
 Sheet = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Of an Excel file; the first if not given.", rich_help_panel=TABLE),
+    typer.Option(metavar="NAME", help=_means("sheet"), rich_help_panel=TABLE),
 ]
 Loss = Annotated[
     str | None,
@@ -250,9 +265,11 @@ Method = Annotated[
         metavar="NAME", help=_means("method", "`shoal methods` lists all."), rich_help_panel=METHOD
     ),
 ]
-Option = Annotated[
+Options = Annotated[
     list[str] | None,
     typer.Option(
+        "--options",
+        "--option",
         metavar="NAME=VALUE",
         help=_means("options", "Repeatable."),
         rich_help_panel=METHOD,
@@ -309,9 +326,17 @@ Threads = Annotated[
     int | None,
     typer.Option(metavar="NUMBER", help=_means("threads"), rich_help_panel=METHOD),
 ]
+AskedBy = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        metavar="FILE",
+        help="A plan file, or the certificate of a release, that says what is not said here.",
+    ),
+]
 PlanFile = Annotated[
     Path | None,
-    typer.Option("--plan", metavar="FILE", help="A plan file; options given here override it."),
+    typer.Option("--plan", metavar="FILE", help="A plan file; what is said here overrides it."),
 ]
 PlanTo = Annotated[
     Path | None,
@@ -337,6 +362,56 @@ Methods = Annotated[
     typer.Option(
         metavar="NAMES", help="Methods to compare, comma-separated, or all.", rich_help_panel=METHOD
     ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        "--target",
+        metavar="COLUMN",
+        help="A column to be learned from the release: a model is trained and tested.",
+    ),
+]
+WeightsFor = Annotated[
+    str | None,
+    typer.Option(
+        "--for",
+        metavar="COLUMN",
+        help="Weights by what each quasi-identifier says about this column, where none are given.",
+        rich_help_panel=TABLE,
+    ),
+]
+Queries = Annotated[int, typer.Option(metavar="NUMBER", help="How many random count queries are asked.")]
+TrueOriginal = Annotated[
+    Path, typer.Option("--original", metavar="FILE", help="The original table.", show_default=False)
+]
+By = Annotated[
+    list[str],
+    typer.Option(metavar="COLUMNS", help="Columns to count by, comma-separated.", show_default=False),
+]
+Widths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--widths",
+        "--width",
+        metavar="COLUMN=NUMBER",
+        help="How wide the bins of a number column are; about ten of them where not given. Repeatable.",
+    ),
+]
+CertificateOf = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="FILE", help="The certificate, where it lies elsewhere."),
+]
+SkeletonTo = Annotated[
+    Path,
+    typer.Option("-o", "--output", metavar="FILE", help="The list of values: .csv.", show_default=False),
+]
+Levels = Annotated[
+    int, typer.Option(metavar="NUMBER", help="Levels above the values that are to be filled in.", min=1)
+]
+MissingFrom = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A hierarchy: only values without a place in it are listed."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Facts as JSON instead of a page to read.")]
 Certificate = Annotated[

@@ -11,17 +11,22 @@ from typing import Any
 import shoal
 
 __all__ = [
+    "asked_of",
     "files_named",
+    "graphs_beside",
     "graphs_of",
+    "marks_beside",
     "matches_of",
     "names_of",
+    "numbers_by",
     "numbers_of",
     "persons_named",
     "plan_words",
     "sign_of",
     "table_of",
-    "trees_for",
+    "trees_beside",
     "trees_of",
+    "words_by",
 ]
 
 ROLES = ("quasi", "sensitive", "keep", "identifier")
@@ -44,6 +49,8 @@ PLAIN = (
     "seed",
     "threads",
 )
+FILE = ("delimiter", "encoding", "decimal", "sheet")
+BUILDER = re.compile(r"\s*([a-z_0-9]+\s*\(.*\)|flat)\s*", re.DOTALL)
 SIGNS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
 
 
@@ -117,13 +124,9 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
             raise shoal.PlanError(
                 f"A {word} is read of a database, but {str(source)!r} is a file.", field=word
             )
-    return shoal.read_table(
-        source,
-        delimiter=sign_of(given.get("delimiter")),
-        encoding=given.get("encoding"),
-        decimal=given.get("decimal"),
-        sheet=given.get("sheet"),
-    )
+    planned = words_by(given.get("plan"))
+    said = {name: given.get(name) or planned.get(name) for name in FILE}
+    return shoal.read_table(source, **{**said, "delimiter": sign_of(said["delimiter"])})
 
 
 def files_named(given: Mapping[str, Any]) -> list[Path]:
@@ -136,7 +139,7 @@ def files_named(given: Mapping[str, Any]) -> list[Path]:
     for text in given.get("hierarchies") or ():
         folder = Path(text)
         named += sorted(folder.iterdir()) if folder.is_dir() else [Path(text.partition("=")[2])]
-    for text in given.get("graph") or ():
+    for text in given.get("graphs") or ():
         named += text.partition("=")[2].split(",")
     return [Path(path) for path in named if not shoal.is_database(path)]
 
@@ -158,12 +161,12 @@ def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, An
     """The keywords of a plan: the plan file's, with what was typed laid over it, column by column."""
     words: dict[str, Any] = dict(shoal.read_plan(given["plan"])) if given.get("plan") else {}
     _lay_roles(words, given, columns)
-    if given.get("rule"):
-        words["rules"] = tuple(given["rule"])
-    kinds = pairs_of(given.get("kind"), columns, option="--kind")
+    if given.get("rules"):
+        words["rules"] = tuple(given["rules"])
+    kinds = pairs_of(given.get("kinds"), columns, option="--kinds")
     trees = _trees(given, columns, words, kinds)
-    weights = _weights(given, columns)
-    graphs = graphs_of(given.get("graph"), columns)
+    weights = numbers_by(given.get("weights"), columns, option="--weights")
+    graphs = graphs_of(given.get("graphs"), columns)
     for name, laid in (
         ("kinds", kinds),
         ("hierarchies", trees),
@@ -181,7 +184,7 @@ def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, An
             words["hierarchies"].pop(column, None)
     if given.get("missing"):
         words["missing"] = tuple(given["missing"])
-    options = pairs_of(given.get("option"), (), option="--option")
+    options = pairs_of(given.get("options"), (), option="--options")
     words["options"] = {**words.get("options", {}), **options}
     words |= {name: given[name] for name in PLAIN if given.get(name) is not None}
     return words
@@ -215,13 +218,95 @@ def trees_of(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]
     return _trees(given, columns, {"quasi": columns}, {})
 
 
-def trees_for(certificate: Path, texts: Sequence[str]) -> dict[str, Any]:
-    """The hierarchies that a certificate's plan names, as far as they are given."""
+def words_by(path: Path | None) -> dict[str, Any]:
+    """What a plan file says, or a certificate, which tells some of it by fingerprints alone."""
+    if path is None:
+        return {}
+    if path.suffix.lower() != ".json":
+        return dict(shoal.read_plan(path))
+    told = _certificate(path).plan
+    builders = {name: text for name, text in told.hierarchies.items() if BUILDER.fullmatch(text)}
+    return {
+        **{name: getattr(told, name) for name in ("k", "quasi", "sensitive", "count", "unit", "rules")},
+        "kinds": dict(told.kinds),
+        "hierarchies": {name: shoal.parse_builder(text) for name, text in builders.items()},
+    }
+
+
+def asked_of(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """What is asked of a table by a plan or certificate, with what was typed laid over it.
+
+    A plan speaks of the original: a quasi-identifier may be there as two bounds or a place's two columns,
+    and of the columns that nobody publishes, the unit and the count, only those are asked that are there.
+    """
+    words = words_by(given.get("plan"))
+    whom = shoal.Whom.read(unit=words.get("unit"), count=words.get("count"))
+    if whom.unit is not None and whom.unit not in columns:
+        words["unit"] = None
+    if whom.count is not None and whom.count not in columns:
+        words["count"] = None
+    kinds = words.get("kinds", {})
+    planned = {
+        "quasi": tuple(
+            seen for name in words.get("quasi", ()) for seen in _seen(name, kinds.get(name, ""), columns)
+        ),
+        "sensitive": tuple(words.get("sensitive", ())),
+    }
+    typed = {role: names_of(given[role], columns) for role in planned if given.get(role)}
+    named = {name for names in typed.values() for name in names}
+    asked: dict[str, Any] = {
+        role: typed.get(role, tuple(name for name in names if name not in named))
+        for role, names in planned.items()
+    }
+    asked["rules"] = tuple(given.get("rules") or words.get("rules", ()))
+    for name in ("k", "count", "unit"):
+        asked[name] = given[name] if given.get(name) is not None else words.get(name)
+    ruled = [shoal.Rule.parse(text).column for text in asked["rules"]]
+    asked["hierarchies"] = {
+        name: tree
+        for name, tree in {**words.get("hierarchies", {}), **trees_of(given, ruled)}.items()
+        if name in ruled
+    }
+    return asked
+
+
+def _seen(name: str, kind: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a table that show a quasi-identifier; its name where there are none."""
+    parts = [part.strip() for part in kind.partition("(")[2].rstrip(")").split(",")]
+    for shown in (
+        (name,),
+        (f"{name}_low", f"{name}_high"),
+        tuple(parts),
+        tuple(f"{part}_{end}" for part in parts for end in ("low", "high")),
+    ):
+        if all(column in columns for column in shown):
+            return shown
+    return (name,)
+
+
+def trees_beside(certificate: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The hierarchies that a certificate's plan names, as far as they are given, here or by a plan."""
+    wanted = list(_certificate(certificate).plan.hierarchies)
+    planned = words_by(given.get("plan")).get("hierarchies", {})
+    typed = _trees({"hierarchies": given.get("hierarchies")}, wanted, {"quasi": wanted}, {})
+    return {name: tree for name, tree in planned.items() if name in wanted} | typed
+
+
+def graphs_beside(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The graphs given here or by a plan."""
+    return {**words_by(given.get("plan")).get("graphs", {}), **graphs_of(given.get("graphs"), ())}
+
+
+def marks_beside(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The missing marks given here, else by a plan."""
+    return tuple(given.get("missing") or words_by(given.get("plan")).get("missing", ()))
+
+
+def _certificate(path: Path) -> shoal.Certificate:
     try:
-        wanted = list(shoal.Certificate.of_json(certificate.read_text("utf-8")).plan.hierarchies)
+        return shoal.Certificate.of_json(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
-        raise shoal.DataError(f"The certificate {str(certificate)!r} cannot be read.") from None
-    return _trees({"hierarchies": texts}, wanted, {"quasi": wanted}, {})
+        raise shoal.DataError(f"The certificate {str(path)!r} cannot be read.") from None
 
 
 def _with_trees(words: Mapping[str, Any]) -> tuple[str, ...]:
@@ -244,31 +329,33 @@ def _trees(
             files.append(text)
         else:
             raise shoal.PlanError(
-                f"--hierarchies {text!r} is neither a folder nor COLUMN=FILE. Check the name."
+                f"--hierarchies {text!r} is neither a folder nor COLUMN=FILE nor COLUMN=BUILDER. Check it."
             )
-    for column, file in pairs_of(files, columns, option="--hierarchies").items():
-        trees[column] = shoal.read_hierarchy(file, column=column)
-    for column, text in pairs_of(given.get("hierarchy"), columns, option="--hierarchy").items():
-        trees[column] = shoal.parse_builder(text)
+    for column, text in pairs_of(files, columns, option="--hierarchies").items():
+        is_builder = BUILDER.fullmatch(text) is not None
+        trees[column] = (
+            shoal.parse_builder(text) if is_builder else shoal.read_hierarchy(text, column=column)
+        )
     return trees
 
 
 def graphs_of(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, Any]:
     """Graphs by column, from COLUMN=EDGES or COLUMN=EDGES,NODES."""
     graphs: dict[str, Any] = {}
-    for column, text in pairs_of(texts, columns, option="--graph").items():
+    for column, text in pairs_of(texts, columns, option="--graphs").items():
         edges, _, nodes = text.partition(",")
         graphs[column] = shoal.read_graph(edges.strip(), nodes.strip() or None)
     return graphs
 
 
-def _weights(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for column, text in pairs_of(given.get("weight"), columns, option="--weight").items():
+def numbers_by(texts: Sequence[str] | None, columns: Sequence[str], *, option: str) -> dict[str, float]:
+    """COLUMN=NUMBER, by column."""
+    numbers: dict[str, float] = {}
+    for column, text in pairs_of(texts, columns, option=option).items():
         try:
-            weights[column] = float(text)
+            numbers[column] = float(text)
         except ValueError:
             raise shoal.PlanError(
-                f"Column {column!r} has the weight {text!r}. A weight is a number of at least 0."
+                f"{option} gives column {column!r} {text!r}, which is no number of at least 0."
             ) from None
-    return weights
+    return numbers

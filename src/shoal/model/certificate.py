@@ -88,16 +88,20 @@ class Certificate:
 
     def in_words(self) -> str:
         """How much is lost and how far that can be from the best, in one or two sentences."""
-        lost = "" if self.loss_percent is None else f"The release loses {_figure(self.loss_percent)} %. "
+        lost = (
+            ""
+            if self.loss_percent is None
+            else f"The release loses {_figure(self.loss_percent)} % of what its columns could tell. "
+        )
         if self.value <= 0.0:
             return f"{lost}Nothing better is possible."
         if self.ratio is None or self.bound is None:
             return f"{lost}How close this comes to the best possible is not known."
         # rounded away from a promise we could not keep
-        percent = math.ceil(100 * (self.ratio - 1) - 1e-9)
-        within = f"within {percent} % of the best possible" if percent > 0 else "this is the best possible"
-        if self.ratio >= 2:
-            within = f"at most {math.ceil(10 * self.ratio - 1e-9) / 10:.1f} times the best possible"
+        times = math.ceil(100 * self.ratio - 1e-9) / 100
+        within = (
+            f"at most {times:.2f} times what is unavoidable" if times > 1 else "this is the best possible"
+        )
         least = self.least_percent
         if least is not None:
             alike = "" if self.objective == "loss" else " with one level for each column"

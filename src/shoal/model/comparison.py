@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Comparison", "Fall", "Trial"]
 
@@ -41,6 +45,12 @@ class Comparison:
     """All trials, methods in the order asked, k rising within each."""
 
     trials: tuple[Trial, ...]
+
+    def to_frame(self) -> pl.DataFrame:
+        """A Polars frame with a row for each trial; `.to_pandas()` makes it one of pandas."""
+        import polars as pl
+
+        return pl.DataFrame([asdict(trial) for trial in self.trials], infer_schema_length=None)
 
     def __repr__(self) -> str:
         lines = [f"{'method':<16}{'k':>6}{'loss %':>10}{'ratio':>8}{'seconds':>10}"]

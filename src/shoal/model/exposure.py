@@ -66,6 +66,23 @@ class Exposure:
             return True
         return None if self.repeats else False
 
+    def on_sampling(self) -> str:
+        """How the two estimates for a sample are to be read, without any cell."""
+        expected = self.marketer * (self.records if self.persons is None else self.persons)
+        sample = (
+            "Both go by each record's own weight"
+            if self.estimator == "by sampling weights"
+            else "Both take the table for a random sample"
+        )
+        return (
+            f"The two estimates answer two questions. Of the {self.uniques:,} {self.counted} alone here, "
+            f"{self.population_uniques:,.0f} are expected to be alone in the population, too "
+            f"({self.estimator}): these are found for certain. An outsider who links everybody expects "
+            f"{expected:,.0f} right matches (Benedetti and Franconi), since a record that shares its "
+            f"values with a few others outside may be hit by chance. {sample}; where they differ much, "
+            "go by the larger."
+        )
+
     def in_words(self) -> str:
         """The verdict in a few sentences, without any cell."""
         doubt = doubt_of_persons(self.repeats)

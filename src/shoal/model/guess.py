@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ __all__ = ["NUMBER", "Guess", "Guesses", "doubt_label", "guess_kind", "is_questi
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 OTHER_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2}|\d{4}-\d{2}-\d{2}T.*)$"
 TIME = r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AaPp][Mm])?$"
+CODE = re.compile(r"(^|[\W_]|(?<=[a-z])(?=[A-Z]))(id|code|typ|type)$", re.IGNORECASE)
+"""Names of columns whose whole numbers are names of something."""
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 DATE_FORMS = (
     (r"^\d{1,2}\.\d{1,2}\.\d{4}$", ("%d.%m.%Y",)),
@@ -105,11 +108,13 @@ def guess_kind(series: pl.Series) -> str:
     """Guess number, date, date(FORM) or label; codes such as ZIPs are labels, never numbers.
 
     Text is a number only where every value reads as one and it does not look like a code: no leading
-    zeros, and not digits of one width of 4 or more (years from 1800 to 2199 apart). Text is a date where
+    zeros, not digits of one width of 4 or more (years from 1800 to 2199 apart), and not a few whole numbers
+    in a column whose name ends in id, code or type. Text is a date where
     all of it is written in one way that can be read in one way only.
     """
     if series.dtype.is_numeric():
-        return "number"
+        is_few = series.dtype.is_integer() and series.n_unique() <= MANY
+        return "label" if is_few and CODE.search(series.name) else "number"
     if series.dtype == pl.Date or isinstance(series.dtype, pl.Datetime):
         return "date"
     if series.dtype != pl.String:
@@ -123,6 +128,9 @@ def guess_kind(series: pl.Series) -> str:
     if len(forms) == 1:
         return f"date({forms[0]})"
     if not values.str.contains(NUMBER).all() or values.str.contains(r"^[+-]?0\d").any():
+        return "label"
+    is_named = CODE.search(series.name) is not None and values.len() <= MANY
+    if is_named and values.str.contains(r"^\d+$").all():
         return "label"
     return "label" if _looks_like_code(values) else "number"
 

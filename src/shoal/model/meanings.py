@@ -38,8 +38,8 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "value": "what it reached, rounded up",
         "bound": "what no release of this very table can beat, rounded down; null where nothing is proved",
         "bound_name": "by which argument",
-        "ratio": "value / bound as they stand there, rounded up; 1.2 means: at most 20 % more than the "
-        "best possible, whoever computes it",
+        "ratio": "value / bound as they stand there, rounded up; 1.2 means: at most 1.2 times what is "
+        "unavoidable, whoever computes the release",
         "factor": "how far from the best the method can be on any table; null where nothing is proved",
         "loss": "what was lost in all, rounded up; null where published cells cannot tell",
         "loss_percent": "the same as a share of everything there was to lose, rounded up",

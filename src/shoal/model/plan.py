@@ -20,6 +20,7 @@ from shoal.model.whom import Whom
 __all__ = [
     "CELLS",
     "DISTANCES",
+    "FILE",
     "LOSSES",
     "RADIUS",
     "SIZE",
@@ -37,6 +38,8 @@ SIZE, RADIUS = "group_size", "group_radius"
 """What the style `centres` publishes of a group besides its centre and its values."""
 LIGHTEST, HEAVIEST = 0.001, 1000.0
 """The weights a column may have besides 0: farther apart, sums and solvers lose the lighter columns."""
+FILE = ("encoding", "delimiter", "decimal", "sheet")
+"""How the table's file is written: for doors that read it; they never change a release."""
 ROLES = ("quasi", "sensitive", "keep", "identifier")
 
 T = TypeVar("T")
@@ -76,6 +79,10 @@ class Plan:
     series: str | None = None
     widen: bool = False
     seed: int = 0
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
     threads: int = 0
     engine: str = "memory"
 
@@ -99,6 +106,9 @@ class Plan:
         for name in ("improve", "widen"):
             if not isinstance(getattr(self, name), bool):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is neither true nor false.", field=name)
+        for name in FILE:
+            if not isinstance(getattr(self, name), str | None):
+                raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
         for name, kind in self.kinds.items():
             if not isinstance(kind, str):
                 raise PlanError(

@@ -19,7 +19,7 @@ class Details(TypedDict, total=False):
     keep: Names
     identifier: Names
     kinds: Mapping[str, str]
-    hierarchies: Mapping[str, Hierarchy | Builder]
+    hierarchies: Mapping[str, Hierarchy | Builder | Any]
     graphs: Mapping[str, Graph | Any]
     weights: Mapping[str, float]
     missing: Names
@@ -36,6 +36,10 @@ class Details(TypedDict, total=False):
     series: str | None
     widen: bool
     seed: int
+    encoding: str | None
+    delimiter: str | None
+    decimal: str | None
+    sheet: str | None
     threads: int
     engine: str
 

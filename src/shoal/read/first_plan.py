@@ -7,18 +7,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from shoal.errors import PlanError, choices
 from shoal.model.guess import Guess, Guesses
+from shoal.model.plan import FILE
 from shoal.read.guess import guess
 
 __all__ = ["guess_plan"]
 
 
-def guess_plan(frame: Any, *, path: str | Path = "table.csv") -> str:
+def guess_plan(frame: Any, *, path: str | Path = "table.csv", **written: str | None) -> str:
     """A commented plan for `frame` as YAML text: what `guess` says, with reasons and counts.
 
-    `path` is the table's file, named in the comments. The plan says that a person must check it.
+    `path` is the table's file, named in the comments, and what is known of how it is written, such as its
+    `encoding`, goes into the plan. The plan says that a person must check it.
     """
-    return _printed(guess(frame), file=Path(path).name)
+    named = {name: text for name, text in written.items() if text is not None}
+    for name in named:
+        if name not in FILE:
+            raise PlanError(f"A plan says nothing of a file by {name!r}. {choices(FILE)}", field=name)
+    plan = _printed(guess(frame), file=Path(path).name)
+    if not named:
+        return plan
+    lines = [f"{name}: {_in_quotes(text)}" for name, text in named.items()]
+    return "\n".join([plan, "# How the table's file is written.", *lines, ""])
 
 
 def _printed(guesses: Guesses, *, file: str) -> str:

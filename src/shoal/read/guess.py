@@ -142,17 +142,19 @@ def _look(series: pl.Series) -> _Seen:
         return _Seen(unfit, None, ())
     values = series.drop_nulls()
     distinct, marks, sure = values.n_unique(), 0, ()
+    told = values
     if series.dtype == pl.String:
         small = values.str.to_lowercase()
-        is_mark = small.is_in(list(MARKS))
+        is_mark, is_sure = small.is_in(list(MARKS)), small.is_in(list(SURE_MARKS))
         marks = int(is_mark.sum())
-        sure = tuple(sorted(values.filter(small.is_in(list(SURE_MARKS))).unique().to_list()))
-        values = values.filter(~is_mark)
+        sure = tuple(sorted(values.filter(is_sure).unique().to_list()))
+        values, told = values.filter(~is_mark), values.filter(~is_sure)
     kind = guess_kind(values)
     role, why = _role(name, values, kind)
     hierarchy = _hierarchy(values) if kind == "label" and role == "quasi" else ""
     sizes = values.value_counts(name="\0rows")["\0rows"]
-    commonest = int(sizes.max() or 0) / max(len(values), 1)  # type: ignore[arg-type]
+    shares = told.value_counts(name="\0rows")["\0rows"] / max(len(told), 1)
+    commonest = float(shares.max() or 0.0)  # type: ignore[arg-type]
     often = sizes.filter(sizes > 1)
     repeats = None
     if len(often):
@@ -195,15 +197,17 @@ def _hierarchy(values: pl.Series) -> str:
 
 def _role(name: str, values: pl.Series, kind: str) -> tuple[str, str]:
     words = _words(name)
-    for role, known, why in (
-        ("identifier", PERSON | IDENTIFIER, "its name says who somebody is"),
-        ("sensitive", OUTCOME, "its name speaks of an outcome"),
-        ("sensitive", SENSITIVE, "its name speaks of what nobody should learn"),
-        ("quasi", QUASI, "its name speaks of what others may know"),
-        ("identifier", WEAK_IDENTIFIER, "its name says who somebody is"),
-    ):
-        if _speaks(words, known):
-            return role, why
+    for is_said in (_says, _speaks):  # a word itself before one inside a longer one: discharge, no charge
+        for role, known, why in (
+            ("identifier", PERSON | IDENTIFIER, "its name says who somebody is"),
+            ("sensitive", OUTCOME, "its name speaks of an outcome"),
+            ("sensitive", SENSITIVE, "its name speaks of what nobody should learn"),
+            ("quasi", QUASI, "its name speaks of what others may know"),
+        ):
+            if is_said(words, known):
+                return role, why
+    if _speaks(words, WEAK_IDENTIFIER):
+        return "identifier", "its name says who somebody is"
     if kind.startswith("date"):
         return "quasi", "others may know a day"
     unique = values.n_unique() / len(values) if len(values) else 0.0
@@ -240,6 +244,11 @@ def _words(name: str) -> list[str]:
     bare = "".join(letter for letter in bare if not unicodedata.combining(letter))
     words = re.findall(r"[^\W\d_]+", bare)
     return [*words, *(one + other for one, other in itertools.pairwise(words))]
+
+
+def _says(words: list[str], known: frozenset[str]) -> bool:
+    """Whether a word is known."""
+    return any(word in known for word in words)
 
 
 def _speaks(words: list[str], known: frozenset[str]) -> bool:

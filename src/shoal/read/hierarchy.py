@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import yaml
 
 from shoal.errors import PlanError, ShoalError, choices
+from shoal.model.codes import bands, icd9, icd10
 from shoal.model.hierarchy import ROOT, Builder, Hierarchy, bins, calendar, flat, prefixes
 from shoal.model.outline import parse_outline
+from shoal.read.frames import to_polars
 from shoal.read.nodes import compose, scalar
 from shoal.read.text import decode, take_separator
 
 __all__ = [
+    "hierarchy_of",
     "is_builder",
     "parse_builder",
     "parse_hierarchy",
@@ -31,8 +37,10 @@ __all__ = [
 
 TABLES = (".csv", ".tsv", ".txt")
 TREES = (".yaml", ".yml")
+RECORDS = "records"
+"""The column of a skeleton that says how many records have a value; no level of the tree."""
 HEADER = re.compile(r"level[ _-]?\d+", re.IGNORECASE)
-CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*", re.DOTALL)
+CALL = re.compile(r"\s*([A-Za-z_]+[0-9]*)\s*\((.*)\)\s*", re.DOTALL)
 
 
 def read_hierarchy(path: str | Path, *, column: str = "") -> Hierarchy:
@@ -56,7 +64,7 @@ def read_hierarchy(path: str | Path, *, column: str = "") -> Hierarchy:
         )
     try:
         raw, delimiter = take_separator(decode(path, None)[0])
-        lines = list(_lines(raw.decode(), delimiter))
+        lines = list(_lines(raw.decode(), delimiter, column))
     except UnicodeError:
         raise PlanError(
             f"{where}: {path} is not written in UTF-8. Write it again in UTF-8.",
@@ -99,6 +107,67 @@ def read_hierarchies(folder: str | Path, *, only: Collection[str] | None = None)
     return {column: read_hierarchy(path, column=column) for column, path in found.items()}
 
 
+def hierarchy_of(given: Any, *, column: str = "") -> Hierarchy | Builder:
+    """A hierarchy from whatever says one: a tree, a builder or its text, a file, a mapping or a frame.
+
+    A mapping holds the parent of each value, `{"nurse": "care"}`, or nests as in a YAML file, nodes first:
+    `{"service": {"care": ["nurse", "carer"]}}`. A frame has a row for each value: itself, its parent, ...
+
+    >>> hierarchy_of({"care": ["nurse", "carer"], "food": ["cook"]}).leaves
+    ('nurse', 'carer', 'cook')
+    """
+    if isinstance(given, Hierarchy | Builder):
+        return given
+    if isinstance(given, str) and is_builder(given):
+        return parse_builder(given)
+    if isinstance(given, str | os.PathLike):
+        return read_hierarchy(Path(given), column=column)
+    if isinstance(given, Mapping):
+        if given and all(isinstance(parent, str) for parent in given.values()):
+            return Hierarchy.of_paths(
+                [_climbed(str(value), given) for value in _leaves(given)], column=column
+            )
+        return Hierarchy.of_paths(_nested(given, (), column), column=column)
+    if hasattr(given, "columns"):
+        _, frame = to_polars(given)
+        rows = frame.select(pl.all().cast(pl.String).fill_null("")).iter_rows()
+        return Hierarchy.of_paths(rows, column=column)
+    raise PlanError(
+        f"The hierarchy of column {column!r} is none. Give a file, a builder such as prefixes(5, 3, 0), a "
+        "mapping or a frame.",
+        field="hierarchies",
+        column=column or None,
+    )
+
+
+def _leaves(parents: Mapping[Any, str]) -> list[Any]:
+    above = set(parents.values())
+    return [value for value in parents if value not in above]
+
+
+def _climbed(value: str, parents: Mapping[Any, str]) -> list[str]:
+    path = [value]
+    while path[-1] in parents and len(path) <= len(parents):
+        path.append(str(parents[path[-1]]))
+    return path
+
+
+def _nested(given: Any, above: tuple[str, ...], column: str) -> Iterator[tuple[str, ...]]:
+    if isinstance(given, Mapping):
+        for name, below in given.items():
+            if str(name) == ROOT and not above:
+                yield from _nested(below, (), column)
+            elif below is None:
+                yield (str(name), *above)
+            else:
+                yield from _nested(below, (str(name), *above), column)
+    elif isinstance(given, list | tuple | set | frozenset):
+        for item in sorted(given, key=str) if isinstance(given, set | frozenset) else given:
+            yield from _nested(item, above, column)
+    else:
+        yield (str(given), *above)
+
+
 def is_builder(text: str) -> bool:
     """Whether a text is meant as a builder rather than a file's name."""
     match = CALL.fullmatch(text)
@@ -118,14 +187,15 @@ def parse_builder(text: str) -> Builder:
     words = [word.strip().strip("'\"") for word in match[2].split(",") if word.strip()]
     if name == "calendar":
         return calendar(*words)
-    if name == "flat":
+    if name in BARE:
         if words:
-            raise PlanError("flat takes nothing in its brackets: flat().", field="hierarchies")
-        return flat()
+            raise PlanError(f"{name} takes nothing in its brackets: {name}().", field="hierarchies")
+        return BARE[name]()
     try:
         if name == "prefixes":
             return prefixes(*(int(word) for word in words))
-        return bins(*(float(word) if not word.lstrip("+-").isdigit() else int(word) for word in words))
+        build = bands if name == "bands" else bins
+        return build(*(float(word) if not word.lstrip("+-").isdigit() else int(word) for word in words))
     except ValueError:
         raise PlanError(
             f"{name} takes numbers in its brackets, such as {BUILDERS[name]}.", field="hierarchies"
@@ -153,19 +223,37 @@ BUILDERS = {
     "prefixes": "prefixes(5, 3, 0)",
     "bins": "bins(5, 10, 50)",
     "calendar": "calendar(month, year, decade)",
+    "bands": "bands(18, 30, 65)",
+    "icd9": "icd9()",
+    "icd10": "icd10()",
     "flat": "flat()",
 }
+BARE = {"flat": flat, "icd9": icd9, "icd10": icd10}
 
 
-def _lines(text: str, delimiter: str | None) -> Iterator[list[str]]:
-    """The paths of a table, its header left out."""
+def _lines(text: str, delimiter: str | None, column: str) -> Iterator[list[str]]:
+    """The paths of a table, its header left out, and a column of records that `write_skeleton` made."""
     first = text.split("\n", 1)[0]
     delimiter = delimiter or next((sign for sign in (";", "\t", "|", ",") if sign in first), ";")
     cells = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    for at, line in enumerate(cells):
-        if at == 0 and all(HEADER.fullmatch(cell.strip()) for cell in line if cell.strip()):
-            continue
-        yield line
+    lines = [line for line in cells if any(cell.strip() for cell in line)]
+    head = [cell.strip() for cell in lines[0]] if lines else []
+    if all(HEADER.fullmatch(cell) or cell == RECORDS for cell in head if cell):
+        counts = head.index(RECORDS) if RECORDS in head else len(head)
+        yield from (line[:counts] + line[counts + 1 :] for line in lines[1:])
+    else:
+        yield from lines[1:] if _is_header(head, lines[1:], column) else lines
+
+
+def _is_header(head: list[str], lines: list[list[str]], column: str) -> bool:
+    """Whether a first line names its columns: the table's own, or no root where all others end in one."""
+    below = {cell.strip() for line in lines for cell in line}
+    if not lines or any(cell in below for cell in head if cell and cell != ROOT):
+        return False
+    if column and head[0].casefold() == column.casefold():
+        return True
+    ends = [next((cell.strip() for cell in reversed(line) if cell.strip()), "") for line in lines]
+    return len(head) > 1 and ROOT not in head and len(ends) > 1 and all(end == ROOT for end in ends)
 
 
 def tree_of_node(node: yaml.Node, *, column: str = "") -> Hierarchy:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -34,7 +35,7 @@ __all__ = ["anonymize", "bound_of", "form_groups", "task_of", "threads"]
 @explained()
 def anonymize(
     frame: Any,
-    plan: Plan | None = None,
+    plan: Plan | Mapping[str, Any] | str | os.PathLike[str] | None = None,
     *,
     matrix: Any = None,
     after: Any = None,
@@ -50,7 +51,7 @@ def anonymize(
 
     Args:
         frame: A pandas, Polars or Arrow frame, eager or lazy. It is not changed.
-        plan: What is wanted; not needed where keywords say it.
+        plan: What is wanted: a `Plan`, a plan file, or what `read_plan` gave; keywords may say it all.
         matrix: The distance of every two rows, in the order of the frame, for methods that take the
             distance `matrix`.
         after: The former release of a series, which this one follows: the state of a register, or the

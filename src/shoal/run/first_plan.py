@@ -22,8 +22,11 @@ def write_plan(
     *,
     of: str | os.PathLike[str] = "table.csv",
     inputs: Iterable[str | os.PathLike[str]] = (),
+    **written: str | None,
 ) -> Path:
-    """Write a first plan for `frame` as `guess_plan` makes it, in UTF-8; `of` is the table's file.
+    """Write a first plan for `frame` as `guess_plan` makes it, in UTF-8.
+
+    `of` is the table's file; what is said of how it is written, such as `encoding`, goes into the plan.
 
     A file that is there is kept, since it may be a plan that somebody edited, and `inputs` are, too.
     """
@@ -33,7 +36,7 @@ def write_plan(
             "remove it first."
         )
     target = check_file(path, "plan", ENDINGS, inputs=inputs)
-    text = guess_plan(frame, path=Path(of))
+    text = guess_plan(frame, path=Path(of), **written)
     return draw_alone(Drawing(target, "plan", lambda draft: _write(draft, text)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,10 +14,15 @@ from shoal.errors import PlanError
 from shoal.model.exposure import Exposure, LaidOver, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
+from shoal.model.missing import missing_to_null
 from shoal.model.plain import check_text
-from shoal.model.plan import words_of
+from shoal.model.plan import RADIUS, SIZE, Plan, words_of
+from shoal.model.words import Names
 from shoal.read.frames import to_polars
 from shoal.read.guess import repeats_in
+
+if TYPE_CHECKING:
+    from shoal.run.release import Release
 
 __all__ = ["attack", "attack_series", "risk"]
 
@@ -25,8 +30,9 @@ __all__ = ["attack", "attack_series", "risk"]
 def risk(
     frame: Any,
     *,
-    quasi: Sequence[str],
+    quasi: Names = (),
     sampling: float | None = None,
+    sampling_weight: str | None = None,
     threshold: float = 0.2,
     count: str | None = None,
     unit: str | None = None,
@@ -34,15 +40,28 @@ def risk(
 ) -> Exposure:
     """The risks of publishing a table as it is, by its quasi-identifiers.
 
-    `sampling` is the share of the population that the table holds; a record is at high risk where it is
+    `sampling` is the share of the population that the table holds, or `sampling_weight` a column that says
+    how many of the population each record speaks for; a record is at high risk where it is
     found with a chance above `threshold`. `unit` is the column that says who a record belongs to, so that
     persons are counted, or `rows`; without it nothing is said of persons where some column seems to know.
     Without `pairs`, columns are looked at alone and all together only, which takes a large table far less.
+    `frame` may be a `Release`, whose plan says what is not said here.
     """
-    _, table = to_polars(frame)
+    made: Release | None = frame if _is_release(frame) else None
+    _, table = to_polars(frame if made is None else made.table)
+    if made is not None and not quasi:
+        others = {*made.plan.sensitive, *made.plan.keep, made.plan.whom.count, SIZE, RADIUS}
+        quasi, count = [name for name in table.columns if name not in others], count or made.plan.count
     quasi = words_of("quasi", quasi)
     found = expose(
-        table, quasi=quasi, sampling=sampling, threshold=threshold, count=count, unit=unit, pairs=pairs
+        table,
+        quasi=quasi,
+        sampling=sampling,
+        sampling_weight=sampling_weight,
+        threshold=threshold,
+        count=count,
+        unit=unit,
+        pairs=pairs,
     )
     return replace(found, repeats=repeats_in(table, quasi, unit=unit, count=count))
 
@@ -51,14 +70,15 @@ def attack(
     release: Any,
     register: Any,
     *,
-    match: Mapping[str, str],
-    sensitive: Sequence[str] = (),
+    match: Mapping[str, str] | None = None,
+    sensitive: Names = (),
     hierarchies: Mapping[str, Hierarchy | Builder] | None = None,
     count: str | None = None,
     k: int = 5,
     nearest: bool = False,
     kinds: Mapping[str, str] | None = None,
     unit: str | None = None,
+    missing: Names = (),
 ) -> Linkage:
     """A linkage trial: what an outsider who holds a register finds in a release.
 
@@ -66,7 +86,18 @@ def attack(
     hierarchy need it. `nearest` gives persons whom no record covers the nearest ones as candidates.
     `kinds` says how the register writes dates, by the release's columns: `{"birth": "date(%d.%m.%Y)"}`.
     `unit` is a column of the release that says who a record belongs to: candidates are then persons.
+    `missing` are marks in the register for what the outsider does not know. `release` may be a `Release`,
+    whose plan says what is not said here; its quasi-identifiers are then those of the register.
     """
+    if _is_release(release):
+        plan = release.plan
+        match = {name: _known(name, plan) for name in plan.quasi} if match is None else match
+        dates = {**plan.kinds, **release.guessed}
+        kinds = {n: dates[n] for n in match if dates.get(n, "").startswith("date(")} | dict(kinds or {})
+        planned = {n: plan.hierarchies[n] for n in match if n in plan.hierarchies}
+        hierarchies = planned | dict(hierarchies or {})
+        sensitive, missing = sensitive or plan.sensitive, missing or plan.missing
+        release = release.table
     if not isinstance(match, Mapping) or not all(
         isinstance(name, str) for pair in match.items() for name in pair
     ):
@@ -75,6 +106,8 @@ def attack(
         )
     _, published = to_polars(release)
     _, known = to_polars(register)
+    marks = words_of("missing", missing)
+    known = known.with_columns(missing_to_null(series, marks) for series in known if marks)
     trees = _trees(match, known, hierarchies or {})
     for name, text in (kinds or {}).items():
         kind = Kind.parse(text, column=name)
@@ -162,3 +195,14 @@ def attack_series(
         hierarchies=_trees(match, known, hierarchies or {}),
         fewer_than=k,
     )
+
+
+def _is_release(what: Any) -> bool:
+    """Whether it is a release of ours, asked by name: whoever has none need not load what makes one."""
+    return type(what).__module__ == "shoal.run.release"
+
+
+def _known(name: str, plan: Plan) -> str:
+    """The columns of the original that a quasi-identifier is made of, as `match` names them."""
+    kind = plan.kind(name)
+    return "+".join(kind.parts) if kind is not None and kind.name == "place" else name

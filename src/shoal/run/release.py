@@ -21,6 +21,7 @@ from shoal.model.report import Context, Report
 from shoal.model.verdict import Verdict
 from shoal.model.whom import Repeats
 from shoal.publish.report import losses_drawn
+from shoal.run.notes import notes_of
 
 __all__ = ["Release"]
 
@@ -162,6 +163,11 @@ class Release:
             missing=self.plan.missing,
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed, left out, dropped or doubted, and what a class may tell, without a cell."""
+        return tuple(notes_of(self))
+
     def in_words(self) -> tuple[str, ...]:
         """The release in a few sentences, without any cell."""
         about = self.certificate
@@ -175,7 +181,9 @@ class Release:
         )
 
     def __repr__(self) -> str:
-        return f"Release(k={self.plan.k}, method={self.certificate.method!r}): {' '.join(self.in_words())}"
+        words = " ".join(self.in_words())
+        notes = "".join(f"\n- {note}" for note in self.notes)
+        return f"Release(k={self.plan.k}, method={self.certificate.method!r}): {words}{notes}"
 
     def _repr_html_(self) -> str:
         lines = "<br>".join(escape(line) for line in self.in_words())
@@ -183,7 +191,9 @@ class Release:
         # only a table that passed may show its own cells
         head = self._published.first_lines() if self.verdict.has_passed else ""
         title = f"Release, k = {self.plan.k}, {escape(self.certificate.method)}"
-        return f"<div><b>{title}</b><br>{lines}<br>{losses}{head}</div>"
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        listed = f"<ul>{notes}</ul>" if notes else ""
+        return f"<div><b>{title}</b><br>{lines}<br>{losses}{listed}{head}</div>"
 
     def __reduce__(self) -> Any:
         raise TypeError("A release is not pickled: it knows which row went where. Use write(path).")

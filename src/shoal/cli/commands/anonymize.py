@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import typer
 
 import shoal
@@ -24,12 +27,12 @@ def anonymize(
     identifier: o.Identifier = None,
     count: o.Count = None,
     unit: o.Unit = None,
-    rule: o.Rule = None,
-    kind: o.Kind = None,
+    rules: o.Rules = None,
+    kinds: o.Kinds = None,
     hierarchies: o.Hierarchies = None,
-    hierarchy: o.Hierarchy = None,
-    graph: o.Graph = None,
-    weight: o.Weight = None,
+    graphs: o.Graphs = None,
+    weights: o.Weights = None,
+    weights_for: o.WeightsFor = None,
     missing: o.Missing = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -39,7 +42,7 @@ def anonymize(
     query: o.Query = None,
     loss: o.Loss = None,
     method: o.Method = None,
-    option: o.Option = None,
+    options: o.Options = None,
     distance: o.Distance = None,
     withhold: o.Withhold = None,
     effort: o.Effort = None,
@@ -77,6 +80,8 @@ def anonymize(
         with shown() as progress:
             read = table_of(given)
             words = plan_words(given, read.frame.columns)
+            if weights_for is not None:
+                words["weights"] = _weights_for(read.frame, weights_for, words) | words["weights"]
             gone = persons_named(forget)
             release = shoal.anonymize(
                 read.frame, after=after, redo=redo, forget=gone, progress=progress, **words
@@ -86,3 +91,10 @@ def anonymize(
             print_json(release_facts(release, files, read.said))
         else:
             show_release(release, files, read.said)
+
+
+def _weights_for(frame: Any, target: str, words: Mapping[str, Any]) -> dict[str, float]:
+    """Weights of the quasi-identifiers that are columns by what they say about the target."""
+    quasi = [name for name in words.get("quasi", ()) if name in frame.columns]
+    trees = dict.fromkeys(words["hierarchies"], "tree")
+    return shoal.weights_for(frame, target, quasi=quasi, kinds={**words["kinds"], **trees})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,14 +23,15 @@ def attack(
         typer.Argument(help="The table to be attacked, or several, oldest first.", show_default=False),
     ],
     known: o.Known,
-    match: o.Match,
+    match: o.Match = None,
+    plan: o.AskedBy = None,
     sensitive: o.Certain = None,
-    k: o.Few = 5,
+    k: o.Few = None,
     count: o.Count = None,
     unit: o.Unit = None,
     hierarchies: o.Hierarchies = None,
-    hierarchy: o.Hierarchy = None,
-    kind: o.KnownKind = None,
+    kinds: o.KnownKind = None,
+    missing: o.Missing = None,
     nearest: o.Nearest = False,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -43,7 +45,7 @@ def attack(
     """
     from shoal.cli.screen.exposure import show_laid_over, show_linkage
     from shoal.cli.screen.facts import print_json
-    from shoal.cli.words import matches_of, names_of, pairs_of, table_of, trees_of
+    from shoal.cli.words import asked_of, marks_beside, matches_of, pairs_of, table_of, trees_of, words_by
 
     given = context.params
     if len(release) > 1:
@@ -59,18 +61,24 @@ def attack(
     except shoal.ShoalError:
         table = table_of({**given, "file": release_}).frame
     register = table_of({**given, "file": known_}).frame
-    pairs = matches_of(match, table.columns)
+    words = words_by(plan)
+    asked = asked_of(given, table.columns)
+    pairs = matches_of(match or (), table.columns) or _matched(words, register.columns)
+    dates = {name: kind for name, kind in words.get("kinds", {}).items() if kind.startswith("date(")}
+    trees = {**words.get("hierarchies", {}), **trees_of(given, tuple(pairs))}
     found = shoal.attack(
         table,
         register,
         match=pairs,
-        sensitive=names_of(sensitive or (), table.columns),
-        hierarchies=trees_of(given, tuple(pairs)),
-        count=count,
-        unit=unit,
-        k=k,
+        sensitive=asked["sensitive"],
+        hierarchies={name: tree for name, tree in trees.items() if name in pairs},
+        count=asked["count"],
+        unit=asked["unit"],
+        k=5 if asked["k"] is None else asked["k"],
         nearest=nearest,
-        kinds=pairs_of(kind, tuple(pairs), option="--kind"),
+        kinds={name: kind for name, kind in dates.items() if name in pairs}
+        | pairs_of(kinds, tuple(pairs), option="--kinds"),
+        missing=marks_beside(given),
     )
     if as_json:
         print_json({"attack": found})
@@ -88,7 +96,7 @@ def _attack_series(given: dict[str, Any]) -> shoal.LaidOver:
     registers = [table_of({**given, "file": path}).frame for path in given["known"]]
     beside = [path.with_name(f"{path.stem}.lists.csv") for path in given["release"]]
     lists = [table_of({"file": path}).frame if path.is_file() else None for path in beside]
-    pairs = matches_of(given["match"], tables[0].columns)
+    pairs = matches_of(given["match"] or (), tables[0].columns)
     return shoal.attack_series(
         tables,
         registers,
@@ -100,5 +108,17 @@ def _attack_series(given: dict[str, Any]) -> shoal.LaidOver:
         ),
         lists=lists,
         hierarchies=trees_of(given, tuple(pairs)),
-        k=given["k"],
+        k=5 if given["k"] is None else given["k"],
     )
+
+
+def _matched(words: Mapping[str, Any], columns: Sequence[str]) -> dict[str, str]:
+    """A plan's quasi-identifiers with the columns of the register that have their names."""
+    pairs = {}
+    for name in words.get("quasi", ()):
+        kind = words.get("kinds", {}).get(name, "")
+        parts = [part.strip() for part in kind.partition("(")[2].rstrip(")").split(",")]
+        known = parts if kind.startswith("place(") else [name]
+        if all(column in columns for column in known):
+            pairs[name] = "+".join(known)
+    return pairs

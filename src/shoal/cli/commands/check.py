@@ -15,14 +15,14 @@ EXAMPLE = "shoal check out.csv -q birth_date,zip,sex -s diagnosis -k 5"
 def check(
     context: typer.Context,
     file: o.File,
+    plan: o.AskedBy = None,
     quasi: o.Quasi = None,
     sensitive: o.Sensitive = None,
     k: o.K = None,
     count: o.Count = None,
     unit: o.Unit = None,
-    rule: o.Rule = None,
+    rules: o.Rules = None,
     hierarchies: o.Hierarchies = None,
-    hierarchy: o.Hierarchy = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
@@ -35,21 +35,12 @@ def check(
     """
     from shoal.cli.screen.facts import print_json
     from shoal.cli.screen.verdict import show_verdict
-    from shoal.cli.words import names_of, table_of, trees_of
+    from shoal.cli.words import FILE, asked_of, table_of
 
     given = context.params
-    table = table_of(given)
-    columns = table.frame.columns
-    verdict = shoal.check_table(
-        table.frame,
-        quasi=names_of(quasi or (), columns),
-        sensitive=names_of(sensitive or (), columns),
-        k=k,
-        count=count,
-        unit=unit,
-        rules=tuple(rule or ()),
-        hierarchies=trees_of(given, [shoal.Rule.parse(text).column for text in rule or ()]),
-    )
+    # a release of ours is no file of the plan's: what that says of encodings is about the original
+    table = table_of({name: given.get(name) for name in ("file", "table", "query", *FILE)})
+    verdict = shoal.check_table(table.frame, **asked_of(given, table.frame.columns))
     if as_json:
         print_json({"verdict": verdict, "has_passed": verdict.has_passed, "read": table.said})
     else:

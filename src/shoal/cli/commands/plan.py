@@ -33,8 +33,9 @@ def plan(
     read = table_of(context.params)
     is_file = not shoal.is_database(file)
     place = file if is_file else shoal.place_of(file, table)
+    said = {"encoding": encoding, "delimiter": delimiter, "decimal": decimal, "sheet": sheet}
     if output is None:
-        print_utf8(shoal.guess_plan(read.frame, path=place))
+        print_utf8(shoal.guess_plan(read.frame, path=place, **said))
     else:
-        written = shoal.write_plan(read.frame, output, of=place, inputs=[file] if is_file else [])
-        print(f"plan         {written}")
+        inputs = [file] if is_file else []
+        print(f"plan         {shoal.write_plan(read.frame, output, of=place, inputs=inputs, **said)}")

@@ -23,8 +23,9 @@ def report(
     original: o.Original = None,
     receipt: o.Receipt = None,
     context_file: o.ContextFile = None,
+    plan: o.PlanFile = None,
     hierarchies: o.Hierarchies = None,
-    graph: o.Graph = None,
+    graphs: o.Graphs = None,
     missing: o.Missing = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -37,7 +38,14 @@ def report(
     """  # noqa: E501  (help keeps the line breaks of a docstring)
     from shoal.cli.screen.facts import print_json
     from shoal.cli.screen.findings import show_report
-    from shoal.cli.words import files_named, graphs_of, sign_of, table_of, trees_for
+    from shoal.cli.words import (
+        files_named,
+        graphs_beside,
+        marks_beside,
+        sign_of,
+        table_of,
+        trees_beside,
+    )
 
     given = context.params
     inputs = [release, certificate, *files_named(given)]
@@ -51,9 +59,9 @@ def report(
         original=None if original is None else table_of({**given, "file": original}).frame,
         receipt=receipt,
         context=told,
-        hierarchies=trees_for(certificate, hierarchies or ()),
-        graphs=graphs_of(graph, ()),
-        missing=tuple(missing or ()),
+        hierarchies=trees_beside(certificate, given),
+        graphs=graphs_beside(given),
+        missing=marks_beside(given),
         delimiter=sign_of(delimiter),
         inputs=inputs,
     )

@@ -15,8 +15,10 @@ EXAMPLE = "shoal risk patients.csv -q birth_date,zip,sex --sampling 0.1"
 def risk(
     context: typer.Context,
     file: o.File,
+    plan: o.AskedBy = None,
     quasi: o.Quasi = None,
     sampling: o.Sampling = None,
+    sampling_weight: o.SamplingWeight = None,
     threshold: o.Threshold = 0.2,
     count: o.Count = None,
     unit: o.Unit = None,
@@ -32,16 +34,16 @@ def risk(
     """
     from shoal.cli.screen.exposure import show_exposure
     from shoal.cli.screen.facts import print_json
-    from shoal.cli.words import names_of, table_of
+    from shoal.cli.words import asked_of, table_of
 
     table = table_of(context.params)
+    asked = asked_of(context.params, table.frame.columns)
     found = shoal.risk(
         table.frame,
-        quasi=names_of(quasi or (), table.frame.columns),
         sampling=sampling,
+        sampling_weight=sampling_weight,
         threshold=threshold,
-        count=count,
-        unit=unit,
+        **{name: asked[name] for name in ("quasi", "count", "unit")},
     )
     if as_json:
         print_json({"risk": found, "is_high": found.is_high, "read": table.said})

@@ -22,8 +22,9 @@ def verify(
     certificate: o.Certificate,
     original: o.Original = None,
     receipt: o.Receipt = None,
+    plan: o.PlanFile = None,
     hierarchies: o.Hierarchies = None,
-    graph: o.Graph = None,
+    graphs: o.Graphs = None,
     missing: o.Missing = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -40,17 +41,18 @@ def verify(
     """
     from shoal.cli.screen.facts import print_json
     from shoal.cli.screen.findings import show_findings
-    from shoal.cli.words import graphs_of, sign_of, table_of, trees_for
+    from shoal.cli.words import graphs_beside, marks_beside, sign_of, table_of, trees_beside
 
-    was = None if original is None else table_of({**context.params, "file": original}).frame
+    given = context.params
+    was = None if original is None else table_of({**given, "file": original}).frame
     findings = shoal.verify(
         table_of({"file": release}).frame if shoal.is_database(release) else release,
         certificate,
         original=was,
         receipt=receipt,
-        hierarchies=trees_for(certificate, hierarchies or ()),
-        graphs=graphs_of(graph, ()),
-        missing=tuple(missing or ()),
+        hierarchies=trees_beside(certificate, given),
+        graphs=graphs_beside(given),
+        missing=marks_beside(given),
         delimiter=sign_of(delimiter),
         before=before or (),
     )

@@ -39,6 +39,8 @@ def show_exposure(found: shoal.Exposure) -> None:
         name = f"alone in the population too, estimated ({found.estimator})"
         table.add_row(name, f"{found.population_uniques:,.0f}")
     console.print(Padding(table, (0, 2)))
+    if found.sampling is not None:
+        console.print(f"\n{found.on_sampling()}")
     for title, items in (
         ("columns that single out most", found.columns),
         ("pairs that single out most", found.pairs),

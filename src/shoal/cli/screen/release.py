@@ -66,7 +66,7 @@ def show_release(release: shoal.Release, files: shoal.Files | shoal.Stored, said
         console.print()
         show_losses(console, about.columns)
     guessed = f"Guessed of the file: {', '.join(said)}." if said else ""
-    notes = [*([guessed] if guessed else ()), *_notes(release), *_formulas(files)]
+    notes = [*([guessed] if guessed else ()), *release.notes, *_formulas(files)]
     if notes:
         console.print()
         show_list(console, notes)
@@ -85,49 +85,6 @@ def show_release(release: shoal.Release, files: shoal.Files | shoal.Stored, said
 
 def _if_there(what: str, path: Path | None, aside: str) -> Iterable[tuple[str, Path, str]]:
     return () if path is None else ((what, path, aside),)
-
-
-def _notes(release: shoal.Release) -> Iterable[str]:
-    for name, graph in release.plan.graphs.items():
-        if graph.loops or graph.repeats:
-            yield (
-                f"The graph of {name} has {graph.loops:,} edges from a region to itself and "
-                f"{graph.repeats:,} that stand twice; they were left out."
-            )
-    if release.guessed:
-        kinds = ", ".join(f"{name} {kind}" for name, kind in release.guessed.items())
-        yield f"Kinds were guessed: {kinds}. Declare them with --kind where that is wrong."
-    yield from release.doubts
-    if release.plan.identifier:
-        yield f"Identifiers were dropped: {', '.join(release.plan.identifier)}."
-    if release.plan.style == "centres" and release.plan.centre == "row":
-        yield (
-            "Centres are real rows: each line shows the exact quasi-identifiers of one of its records. "
-            "Leave out --option centre=row to publish middles, which are nobody's."
-        )
-    if release.forgotten:
-        yield f"{release.forgotten:,} persons were forgotten. What was listed of them stays, as one of k."
-    if release.left_out:
-        yield f"Left out, having no role: {', '.join(release.left_out)}."
-    for one in release.repeats:
-        how = f"{one.values:,} of its values stand in {one.rows:,} rows, one in up to {one.most:,}"
-        missing = f" and {one.missing:,} are missing" if one.missing else ""
-        if one.column in release.left_out:
-            yield (
-                f"Column {one.column} looks as if it told persons apart and repeats: {how}. k counts rows, "
-                f"not persons; --unit {one.column} counts persons."
-            )
-            continue
-        end = "k counts rows, as was asked for."
-        if not release.plan.whom.means_rows:
-            end = f"Every class still holds {release.plan.k:,} different ones."
-        yield f"Identifier {one.column} repeats: {how}{missing}. {end}"
-    for column in release.verdict.sensitive:
-        if column.distinct == 1 and column.closeness_equal > 0:
-            yield (
-                f"In some class everybody has one value of {column.name}, so it is no secret there. "
-                f'--rule "{column.name}: 2-diverse" prevents that.'
-            )
 
 
 def _formulas(files: shoal.Files | shoal.Stored) -> Iterable[str]:

@@ -1,0 +1,88 @@
+"""Whoever receives a release gets typed columns, and counts with the width that cells leave."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+import shoal
+
+FRAME = pl.DataFrame(
+    {
+        "age": [21, 22, 35, None, 36, 60, 61, 62],
+        "zip": ["02139", "02138", "90210", "90211", "90213", "10115", "10117", "10119"],
+        "sex": ["f", "m", "f", "f", "m", "m", "f", None],
+        "born": [date(1990, 1, day) for day in range(1, 9)],
+        "ill": ["a", "b", "a", "c", "b", "a", "c", "b"],
+    }
+)
+WORDS = {"k": 2, "quasi": ["age", "zip", "sex", "born"], "sensitive": ["ill"]}
+
+
+def written(tmp_path, ending="csv", **more):
+    trees = {"zip": shoal.prefixes(5, 3, 0)}
+    release = shoal.anonymize(FRAME, **WORDS, hierarchies=trees, **more)
+    return release, release.write(tmp_path / f"out.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("cells", ["text", "bounds"])
+def test_ranges_become_typed_bounds(ending, cells, tmp_path):
+    _, files = written(tmp_path, ending, cells=cells)
+    frame = shoal.read_release(files.table).frame
+    assert frame.schema["age_low"] == pl.Int64
+    assert frame.schema["born_high"] == pl.Date
+    told = frame.drop_nulls("age_low")
+    assert (told["age_low"] <= told["age_high"]).all()
+    assert frame["born_low"].min() == FRAME["born"].min()
+    assert frame.height == 8
+
+
+def test_nodes_have_levels_where_the_hierarchy_is_known(tmp_path):
+    _, files = written(tmp_path)
+    assert "zip_level" not in shoal.read_release(files.table).frame.columns
+    tree = shoal.prefixes(5, 3, 0).build(FRAME["zip"].to_list(), column="zip")
+    frame = shoal.read_release(files.table, hierarchies={"zip": tree}).frame
+    for node, level in frame.select("zip_node", "zip_level").rows():
+        assert level == {0: 0, 2: 1}.get(node.count("*"), tree.height if node == "*" else None)
+
+
+def test_sets_are_lists_and_missing_is_one_of_their_values(tmp_path):
+    release, files = written(tmp_path)
+    sets = shoal.read_release(files.table).frame["sex_set"].to_list()
+    texts = release.table["sex"].to_list()
+    for members, text in zip(sets, texts, strict=True):
+        assert (members is None) == (text == "*")
+        if text == "{f, m}":
+            assert members == ["f", "m"]
+
+
+def test_expected_counts_sum_to_the_records_and_the_truth_lies_between(tmp_path):
+    _, files = written(tmp_path)
+    for by in (["sex"], ["age"], ["born"], ["zip"], ["ill", "sex"]):
+        found = shoal.tabulate(files.table, by=by, widths={"age": 10} if by == ["age"] else None)
+        assert sum(one.expected for one in found.lines) == pytest.approx(8)
+        assert all(one.least <= one.expected + 1e-9 <= one.most + 2e-9 for one in found.lines)
+    lines = {one.values: one for one in shoal.tabulate(files.table, by="sex").lines}
+    for sex in ("f", "m"):
+        true = FRAME.filter(pl.col("sex") == sex).height
+        assert lines[sex,].least <= true <= lines[sex,].most
+    tree = shoal.prefixes(5, 3, 0).build(FRAME["zip"].to_list(), column="zip")
+    by_leaf = shoal.tabulate(files.table, by="zip", hierarchies={"zip": tree})
+    assert {one.values[0] for one in by_leaf.lines} == set(FRAME["zip"])
+    assert all(one.least <= 1 <= one.most for one in by_leaf.lines)
+
+
+def test_what_cannot_be_read_or_counted_is_refused(tmp_path):
+    _, files = written(tmp_path)
+    with pytest.raises(shoal.PlanError, match="by which columns"):
+        shoal.tabulate(files.table, by=[])
+    with pytest.raises(shoal.ShoalError, match="'ag'"):
+        shoal.tabulate(files.table, by=["ag"])
+    with pytest.raises(shoal.PlanError, match="a width"):
+        shoal.tabulate(files.table, by=["sex"], widths={"sex": 2})
+    files.certificate.unlink()
+    with pytest.raises(shoal.DataError, match=r"certificate .* cannot be read"):
+        shoal.read_release(files.table)

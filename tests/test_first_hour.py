@@ -1,0 +1,53 @@
+"""From a file nobody has seen to a report: repeating patients, marks, codes and bands are guessed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import shoal
+from shoal.cli import main
+
+ROWS = 1500
+
+
+@pytest.fixture
+def admissions(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    script = Path(__file__).parent.parent / "examples" / "make_diabetes.py"
+    spec = importlib.util.spec_from_file_location("make_diabetes", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(tmp_path / "admissions.csv", ROWS)
+    return tmp_path
+
+
+def run(*words: str) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(list(words))
+    assert not end.value.code
+
+
+def test_a_first_plan_runs_to_the_report_without_an_edit(admissions, capfd):
+    run("plan", "admissions.csv", "-o", "plan.yaml")
+    words = shoal.read_plan("plan.yaml")
+    assert words["unit"] == "patient_nbr"
+    assert words["identifier"] == ("encounter_id", "patient_nbr")
+    assert words["missing"] == ("?",)
+    assert set(words["quasi"]) == {
+        *("race", "gender", "age", "weight", "admission_type_id", "discharge_disposition_id")
+    }
+    assert {"diag_1", "diag_2", "readmitted"} <= set(words["sensitive"])
+    assert {"diag_1: 2-diverse", "diag_2: 2-diverse"} <= set(words["rules"])
+    assert {name: tree.text for name, tree in words["hierarchies"].items()} == {
+        "age": "bins(20, 40)",
+        "weight": "bins(50, 100)",
+    }
+    assert words["kinds"]["admission_type_id"] == "label"
+    run("anonymize", "admissions.csv", "--plan", "plan.yaml", "-o", "out.csv")
+    run("check", "out.csv", "--plan", "plan.yaml")
+    files = ("out.csv", "out.certificate.json", "--original", "admissions.csv", "--plan", "plan.yaml")
+    run("report", *files, "-o", "report.html")
+    assert "k = 5" in (admissions / "report.html").read_text("utf-8")
