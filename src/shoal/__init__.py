@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shoal.model.clusters import Clusters
     from shoal.model.codes import bands, icd9, icd10
     from shoal.model.comparison import Comparison, Fall
+    from shoal.model.ends import bottom, rounded, top
     from shoal.model.exposure import Exposure, LaidOver, Linkage
     from shoal.model.facts import Facts
     from shoal.model.fields import FIELDS, Field
@@ -56,11 +57,20 @@ if TYPE_CHECKING:
     from shoal.run.following import Series
     from shoal.run.outsider import attack, attack_series, risk
     from shoal.run.preview import preview_hierarchy, profile
+    from shoal.run.recoding import Applied, Recoding
     from shoal.run.release import Release
     from shoal.run.report import report
     from shoal.run.skeleton import Skeleton, write_skeleton
     from shoal.run.tabulate import tabulate
-    from shoal.run.targets import check_database, check_map, check_plot, check_report, check_target
+    from shoal.run.targets import (
+        check_database,
+        check_map,
+        check_output,
+        check_plot,
+        check_recoding,
+        check_report,
+        check_target,
+    )
     from shoal.run.utility import utility, weights_for
     from shoal.run.verify import verify
 
@@ -78,6 +88,7 @@ _HOMES = {
     "Tabulation": "model.tabulation",
     "ReleaseRead": "read.release",
     "read_release": "read.release",
+    "Applied": "run.recoding",
     "FIELDS": "model.fields",
     "QUESTIONS": "model.report",
     "Certificate": "model.certificate",
@@ -103,6 +114,7 @@ _HOMES = {
     "PlanError": "errors",
     "Preview": "model.preview",
     "Profile": "model.preview",
+    "Recoding": "run.recoding",
     "Release": "run.release",
     "Report": "model.report",
     "Rule": "model.rule",
@@ -120,11 +132,14 @@ _HOMES = {
     "attack": "run.outsider",
     "attack_series": "run.outsider",
     "bins": "model.hierarchy",
-    "calendar": "model.hierarchy",
+    "bottom": "model.ends",
     "cellular": "run.cellular",
+    "calendar": "model.hierarchy",
     "check_database": "run.targets",
     "check_map": "run.targets",
+    "check_output": "run.targets",
     "check_plot": "run.targets",
+    "check_recoding": "run.targets",
     "check_report": "run.targets",
     "check_table": "run.check",
     "check_target": "run.targets",
@@ -153,6 +168,8 @@ _HOMES = {
     "report": "run.report",
     "risk": "run.outsider",
     "svg": "run.drawings",
+    "rounded": "model.ends",
+    "top": "model.ends",
     "verify": "run.verify",
     "write_plan": "run.first_plan",
 }
@@ -160,6 +177,7 @@ _HOMES = {
 __all__ = [
     "FIELDS",
     "QUESTIONS",
+    "Applied",
     "Certificate",
     "Clusters",
     "Comparison",
@@ -184,6 +202,7 @@ __all__ = [
     "PlanError",
     "Preview",
     "Profile",
+    "Recoding",
     "Release",
     "ReleaseRead",
     "Report",
@@ -206,11 +225,14 @@ __all__ = [
     "attack_series",
     "bands",
     "bins",
+    "bottom",
     "calendar",
     "cellular",
     "check_database",
     "check_map",
+    "check_output",
     "check_plot",
+    "check_recoding",
     "check_report",
     "check_table",
     "check_target",
@@ -241,8 +263,10 @@ __all__ = [
     "read_table",
     "report",
     "risk",
+    "rounded",
     "svg",
     "tabulate",
+    "top",
     "utility",
     "verify",
     "weights_for",

@@ -172,9 +172,9 @@ def test_builders_are_read_and_printed_alike(text, printed):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("suffixes(3)", "bins, calendar, flat"),
-        ("__import__('os').system('true')", "bins, calendar, flat"),
-        ("", "bins, calendar, flat"),
+        ("suffixes(3)", "bins, bottom, calendar, flat"),
+        ("__import__('os').system('true')", "bins, bottom, calendar, flat"),
+        ("", "bins, bottom, calendar, flat"),
         ("prefixes", "falling lengths"),
         ("prefixes(a)", "takes numbers"),
         ("prefixes(5.5)", "takes numbers"),

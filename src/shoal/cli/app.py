@@ -12,6 +12,7 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     "anonymize",
+    "apply",
     "plan",
     "hierarchy",
     "check",

@@ -50,6 +50,38 @@ Query = Annotated[
     str | None,
     typer.Option(metavar="SQL", help="What to read of a database, by a query.", rich_help_panel=TABLE),
 ]
+RecodingTo = Annotated[
+    Path | None,
+    typer.Option(
+        "--recoding",
+        metavar="FILE",
+        help="Also write how the release was coarsened, for `shoal apply`: .json. It tells what the "
+        "release tells, and which values each node stands for.",
+        show_default=False,
+        rich_help_panel=RESULT,
+    ),
+]
+RecodingIn = Annotated[
+    Path,
+    typer.Option("--recoding", metavar="FILE", help="How a release was coarsened.", show_default=False),
+]
+AppliedTo = Annotated[
+    Path,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="The table: .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav.",
+        show_default=False,
+    ),
+]
+Unfit = Annotated[
+    str,
+    typer.Option(metavar="widen|withhold", help="What becomes of rows that no class of the release holds."),
+]
+Small = Annotated[
+    str, typer.Option(metavar="join|withhold", help="What becomes of classes below k among the new rows.")
+]
 Replace = Annotated[
     bool,
     typer.Option(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Builder", "Hierarchy", "bins", "calendar", "flat", "prefixes"]
+__all__ = ["Builder", "Hierarchy", "bins", "calendar", "flat", "in_full", "prefixes"]
 
 ROOT = "*"
 MOST_LEVELS = 100
@@ -288,10 +288,10 @@ def bins(*widths: float) -> Builder:
         for width in exact:
             step, parts = width.numerator, width.denominator
             start = top * parts // (bottom * step) * step
-            names.append(f"[{_decimal(start, parts)}, {_decimal(start + step, parts)})")
+            names.append(f"[{in_full(start, parts)}, {in_full(start + step, parts)})")
         return names
 
-    text = ", ".join(_decimal(width.numerator, width.denominator) for width in exact)
+    text = ", ".join(in_full(width.numerator, width.denominator) for width in exact)
     return Builder(f"bins({text})", path, _edge)
 
 
@@ -321,12 +321,12 @@ def _bins_of(value: str, band: Band, widths: Sequence[Fraction]) -> list[str]:
             raise ValueError
         if start is not None:
             end = start + width
-            name = f"[{_decimal(*start.as_integer_ratio())}, {_decimal(*end.as_integer_ratio())})"
+            name = f"[{in_full(*start.as_integer_ratio())}, {in_full(*end.as_integer_ratio())})"
             names += [name] if name != value else []
     return names
 
 
-def _decimal(top: int, bottom: int) -> str:
+def in_full(top: int, bottom: int) -> str:
     """A fraction in full: 1200000, 0.25. Needs one that has finitely many decimals."""
     if bottom == 1:
         return str(top)

@@ -19,6 +19,7 @@ import yaml
 
 from shoal.errors import PlanError, ShoalError, choices
 from shoal.model.codes import bands, icd9, icd10
+from shoal.model.ends import bottom, rounded, top
 from shoal.model.hierarchy import ROOT, Builder, Hierarchy, bins, calendar, flat, prefixes
 from shoal.model.outline import parse_outline
 from shoal.read.frames import to_polars
@@ -175,7 +176,7 @@ def is_builder(text: str) -> bool:
 
 
 def parse_builder(text: str) -> Builder:
-    """Read a builder as written in a plan: prefixes(5, 3, 0), bins(5, 10), calendar(month, year), flat().
+    """Read a builder as written in a plan: prefixes(5, 3, 0), bins(5, 10), top(90), calendar(month), ...
 
     >>> parse_builder("prefixes(5,3,0)").text
     'prefixes(5, 3, 0)'
@@ -194,8 +195,12 @@ def parse_builder(text: str) -> Builder:
     try:
         if name == "prefixes":
             return prefixes(*(int(word) for word in words))
-        build = bands if name == "bands" else bins
-        return build(*(float(word) if not word.lstrip("+-").isdigit() else int(word) for word in words))
+        numbers = [float(word) if not word.lstrip("+-").isdigit() else int(word) for word in words]
+        if name == "round":
+            if len(numbers) != 1:
+                raise PlanError("round takes one number in its brackets: round(10).", field="hierarchies")
+            return rounded(numbers[0])
+        return {"bins": bins, "bands": bands, "top": top, "bottom": bottom}[name](*numbers)
     except ValueError:
         raise PlanError(
             f"{name} takes numbers in its brackets, such as {BUILDERS[name]}.", field="hierarchies"
@@ -222,6 +227,9 @@ def parse_hierarchy(text: str, *, column: str = "") -> Hierarchy | Builder:
 BUILDERS = {
     "prefixes": "prefixes(5, 3, 0)",
     "bins": "bins(5, 10, 50)",
+    "top": "top(90)",
+    "bottom": "bottom(18)",
+    "round": "round(10)",
     "calendar": "calendar(month, year, decade)",
     "bands": "bands(18, 30, 65)",
     "icd9": "icd9()",

@@ -134,6 +134,7 @@ def anonymize(
         lookups=lookups,
         _published=published,
         _receipt=receipt,
+        _columns=seen.columns,
     )
 
 

@@ -20,7 +20,7 @@ from shoal.encode import code, missing_to_null, survey
 from shoal.encode.published import as_published
 from shoal.encode.tree import to_text
 from shoal.engines.memory import Finished
-from shoal.errors import DataError, PlanError
+from shoal.errors import BrokenPromise, DataError, PlanError
 from shoal.group.standing.boxes import Settled, Shown, settle, show
 from shoal.group.standing.lists import Enlisted, Listed, enlist
 from shoal.model.certificate import Certificate
@@ -299,9 +299,8 @@ def _enlist(
     rules = [(plan.sensitive.index(rule.column), rule) for rule in plan.rules_read]
     enlisted = enlist(ground, school, past, listed, values, born, rules, has_row)
     first = int(old[SCHOOL].max() or 0) + 1 if old.height else 1  # type: ignore[arg-type]
-    assert enlisted.new == 0 or int(enlisted.school.max()) == first + enlisted.new - 1, (
-        "schools are numbered on"
-    )
+    if enlisted.new and int(enlisted.school.max()) != first + enlisted.new - 1:
+        raise BrokenPromise("Schools are numbered on.")
     new = entries.with_columns(pl.Series(SCHOOL, enlisted.school)).filter(pl.col(SCHOOL) >= first)
     new = new.with_columns(pl.lit(state.number + 1, pl.Int64).alias(SINCE)).select(old.columns)
     new = new.cast(old.schema).sort(new.columns, nulls_last=True)

@@ -11,8 +11,9 @@ from typing import Any
 
 from shoal import engines
 from shoal.engines import Published
-from shoal.errors import PlanError
+from shoal.errors import NotAnonymous, PlanError
 from shoal.model.certificate import Certificate
+from shoal.model.column import Column
 from shoal.model.files import Files, Stored
 from shoal.model.grouping import Groups
 from shoal.model.plan import Plan
@@ -22,6 +23,7 @@ from shoal.model.verdict import Verdict
 from shoal.model.whom import Repeats
 from shoal.publish.report import losses_drawn
 from shoal.run.notes import notes_of
+from shoal.run.recoding import Recoding
 
 __all__ = ["Release"]
 
@@ -52,6 +54,7 @@ class Release:
     lists: Any = None
     forgotten: int = 0
     _register: Any = None  # what a register keeps and writes besides
+    _columns: tuple[Column, ...] = ()  # for the recoding
 
     def write(
         self,
@@ -120,6 +123,16 @@ class Release:
             replace=replace,
             papers=certificate,
         )
+
+    @property
+    def recoding(self) -> Recoding:
+        """How this release was coarsened, to be used for other rows: `shoal.Recoding`."""
+        from shoal.recode.again import recoding_of
+
+        if not self.verdict.has_passed:
+            raise NotAnonymous(f"The check failed. {' '.join(self.verdict.reasons)}")
+        table = engines.load(self.plan.engine).sealed(self._published)
+        return Recoding(recoding_of(table, self.plan, self._columns))
 
     @property
     def receipt(self) -> Receipt:

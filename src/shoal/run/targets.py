@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shoal.model.files import Files, Stored
 
-__all__ = ["check_database", "check_map", "check_plot", "check_report", "check_target"]
+__all__ = [
+    "check_database",
+    "check_map",
+    "check_output",
+    "check_plot",
+    "check_recoding",
+    "check_report",
+    "check_target",
+]
 
 
 def check_target(
@@ -33,6 +41,21 @@ def check_database(
     from shoal.publish.database import check_database as check
 
     return check(uri, table, replace=replace, certificate=certificate, inputs=inputs)
+
+
+def check_output(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Whether a table can be written to `path`; asked before a long run."""
+    from shoal.publish.formats import WRITERS, check_parts
+    from shoal.publish.target import check_file
+
+    check_parts(check_file(path, "output", WRITERS, inputs=inputs).suffix.lower())
+
+
+def check_recoding(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Whether a recoding can be written to `path`; asked before a long run."""
+    from shoal.publish.target import check_file
+
+    check_file(path, "recoding", (".json",), inputs=inputs)
 
 
 def check_map(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:

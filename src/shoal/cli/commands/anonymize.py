@@ -60,6 +60,7 @@ def anonymize(
     map_to: o.Map = None,
     replace: o.Replace = False,
     certificate: o.CertificateTo = None,
+    recoding: o.RecodingTo = None,
     as_json: o.Json = False,
 ) -> None:
     """Make a table k-anonymous and write it with a certificate.
@@ -76,6 +77,8 @@ def anonymize(
     given = context.params
     inputs = files_named(given)
     check_output(given, inputs)
+    if recoding is not None:
+        shoal.check_recoding(recoding, inputs=inputs)
     with told(output):
         with shown() as progress:
             read = table_of(given)
@@ -86,7 +89,10 @@ def anonymize(
             release = shoal.anonymize(
                 read.frame, after=after, redo=redo, forget=gone, progress=progress, **words
             )
+            again = release.recoding if recoding is not None else None
             files = write_to(release, given, inputs, sign=read.delimiter or ",")
+            if again is not None and recoding is not None:
+                again.write(recoding, inputs=inputs)
         if as_json:
             print_json(release_facts(release, files, read.said))
         else:
