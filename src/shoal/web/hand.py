@@ -145,7 +145,9 @@ class Hand:
 
     async def _put(self, job: Job, do: str, words: dict[str, Any]) -> None:
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None  # noqa: PT018
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         with contextlib.suppress(ConnectionError):
             process.stdin.write((json.dumps({"do": do, "words": words}) + "\n").encode())
             await process.stdin.drain()
