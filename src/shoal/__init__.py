@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from shoal.read.graph import read_graph
     from shoal.read.guess import guess
     from shoal.read.hierarchy import parse_builder, parse_hierarchy, read_hierarchies, read_hierarchy
+    from shoal.read.large import is_large
     from shoal.read.plan import read_plan
     from shoal.read.release import ReleaseRead, read_release
+    from shoal.read.scan import Scan, scan_table
     from shoal.read.table import TableRead, read_table
     from shoal.run.anonymize import anonymize
     from shoal.run.cellular import cellular
@@ -118,6 +120,7 @@ _HOMES = {
     "Release": "run.release",
     "Report": "model.report",
     "Rule": "model.rule",
+    "Scan": "read.scan",
     "Series": "run.following",
     "ShoalError": "errors",
     "Doing": "model.task",
@@ -149,6 +152,7 @@ _HOMES = {
     "guess": "read.guess",
     "guess_plan": "read.first_plan",
     "is_database": "database.address",
+    "is_large": "read.large",
     "methods": "run.compare",
     "outline_of": "model.outline",
     "parse_builder": "read.hierarchy",
@@ -167,6 +171,7 @@ _HOMES = {
     "read_table": "read.table",
     "report": "run.report",
     "risk": "run.outsider",
+    "scan_table": "read.scan",
     "svg": "run.drawings",
     "rounded": "model.ends",
     "top": "model.ends",
@@ -207,6 +212,7 @@ __all__ = [
     "ReleaseRead",
     "Report",
     "Rule",
+    "Scan",
     "Series",
     "ShoalError",
     "Skeleton",
@@ -244,6 +250,7 @@ __all__ = [
     "icd9",
     "icd10",
     "is_database",
+    "is_large",
     "methods",
     "outline_of",
     "parse_builder",
@@ -264,6 +271,7 @@ __all__ = [
     "report",
     "risk",
     "rounded",
+    "scan_table",
     "svg",
     "tabulate",
     "top",

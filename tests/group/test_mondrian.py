@@ -56,3 +56,18 @@ def test_the_column_whose_cut_lowers_the_loss_most_is_cut() -> None:
     frame = pl.DataFrame({"age": [1, 1, 9, 9], "size": [5, 6, 5, 6]})
     assert labels(frame, 2, weights={"age": 3}) == [0, 0, 1, 1]
     assert labels(frame, 2, weights={"size": 3}) == [0, 1, 0, 1]
+
+
+def test_large_boxes_are_cut_at_their_widest_column() -> None:
+    frame = pl.DataFrame({"age": [1, 1, 9, 9], "size": [5, 6, 5, 6]})
+    plan = Plan(k=2, quasi=("age", "size"), weights={"size": 3})
+    coded = encode(frame, plan)
+    # both are as wide as their column, so the heavier one is wider
+    for widest, together in ((3, [0, 1, 0, 1]), (4, [0, 1, 0, 1]), (0, [0, 1, 0, 1])):
+        found = group(coded, Task(k=2, options={"widest": widest}))
+        assert found.group[coded.row].tolist() == together
+    wide = pl.DataFrame({"age": [0, 1, 50, 51, 100, 101], "size": [0, 90, 1, 91, 2, 92]})
+    coded = encode(wide, Plan(k=2, quasi=("age", "size"), weights={"age": 1.5}))
+    by_width = group(coded, Task(k=2, options={"widest": 5})).group[coded.row].tolist()
+    assert by_width == [0, 0, 0, 1, 1, 1]  # the median of the wider column; neither half can be cut again
+    assert group(coded, Task(k=2, options={})).group[coded.row].tolist() != by_width

@@ -140,7 +140,7 @@ def test_a_field_that_is_lacking_is_named(files, inside):
 
 def test_a_plan_as_run_says_all_of_a_plan_but_where_it_runs():
     assert {item.name for item in fields(AsRun)} == {item.name for item in fields(Plan)} - {
-        *("threads", "engine", "encoding", "delimiter", "decimal", "sheet")
+        *("threads", "engine", "memory", "scratch", "part", "encoding", "delimiter", "decimal", "sheet")
     }
 
 

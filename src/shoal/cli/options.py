@@ -366,6 +366,28 @@ AskedBy = Annotated[
         help="A plan file, or the certificate of a release, that says what is not said here.",
     ),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        metavar=_choices("engine"),
+        help=_means("engine", "A folder, and a file too large for memory, is a stream."),
+        rich_help_panel=METHOD,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help=_means("memory"), rich_help_panel=METHOD),
+]
+Scratch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDER", help=_means("scratch", "That of the output if not given."), rich_help_panel=METHOD
+    ),
+]
+Part = Annotated[
+    int | None,
+    typer.Option(metavar="ROWS", help=_means("part"), rich_help_panel=METHOD),
+]
 PlanFile = Annotated[
     Path | None,
     typer.Option("--plan", metavar="FILE", help="A plan file; what is said here overrides it."),

@@ -15,6 +15,7 @@ __all__ = [
     "files_named",
     "graphs_beside",
     "graphs_of",
+    "is_stream",
     "marks_beside",
     "matches_of",
     "names_of",
@@ -22,6 +23,8 @@ __all__ = [
     "numbers_of",
     "persons_named",
     "plan_words",
+    "scan_of",
+    "scratch_of",
     "sign_of",
     "table_of",
     "trees_beside",
@@ -48,6 +51,10 @@ PLAIN = (
     "widen",
     "seed",
     "threads",
+    "engine",
+    "memory",
+    "scratch",
+    "part",
 )
 FILE = ("delimiter", "encoding", "decimal", "sheet")
 BUILDER = re.compile(r"\s*([a-z_0-9]+\s*\(.*\)|flat)\s*", re.DOTALL)
@@ -127,6 +134,36 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
     planned = words_by(given.get("plan"))
     said = {name: given.get(name) or planned.get(name) for name in FILE}
     return shoal.read_table(source, **{**said, "delimiter": sign_of(said["delimiter"])})
+
+
+def is_stream(given: Mapping[str, Any]) -> bool:
+    """Whether the table is read batch by batch: that was said, or it is too large."""
+    said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
+    engine = given.get("engine") or said.get("engine", "auto")
+    if shoal.is_database(given["file"]) or shoal.is_database(given["output"]):
+        if engine == "stream":
+            raise shoal.PlanError("A stream reads and writes files, no databases.", field="engine")
+        return False
+    if engine != "auto":
+        return bool(engine == "stream")
+    return shoal.is_large(given["file"], memory=given.get("memory") or said.get("memory"))
+
+
+def scan_of(given: Mapping[str, Any]) -> shoal.Scan:
+    """The table that was named, to be read batch by batch; scratch files are beside the output."""
+    return shoal.scan_table(
+        given["file"],
+        delimiter=sign_of(given.get("delimiter")),
+        encoding=given.get("encoding"),
+        decimal=given.get("decimal"),
+        scratch=scratch_of(given),
+    )
+
+
+def scratch_of(given: Mapping[str, Any]) -> str:
+    """The folder for scratch files."""
+    said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
+    return str(given.get("scratch") or said.get("scratch") or Path(given["output"]).resolve().parent)
 
 
 def files_named(given: Mapping[str, Any]) -> list[Path]:

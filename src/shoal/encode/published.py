@@ -20,7 +20,7 @@ from shoal.model.figures import Places, Ranges
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 
-__all__ = ["as_published", "published_places", "ranges_of"]
+__all__ = ["as_published", "clipped_columns", "published_places", "ranges_of"]
 
 Floats = NDArray[np.float64]
 
@@ -74,10 +74,10 @@ def _bodies(
     return np.bincount(pairs[:, 0], minlength=groups).astype(np.float64)
 
 
-def ranges_of(coded: Coded, places: Places) -> Ranges:
+def ranges_of(columns: tuple[Column, ...], places: Places) -> Ranges:
     """The values at some places; none where the table has no such place."""
     ranges: dict[str, tuple[tuple[float, float] | None, ...]] = {}
-    for column in coded.columns:
+    for column in columns:
         pairs = zip(column.numbers, places.get(column.name, ()), strict=False)
         ranges[column.name] = tuple(
             (float(values[pair[0]]), float(values[pair[1]]))
@@ -90,7 +90,7 @@ def ranges_of(coded: Coded, places: Places) -> Ranges:
 
 def as_published(coded: Coded, ranges: Ranges) -> Coded:
     """The same rows, measured by the published ranges; `coded` itself where they are its own."""
-    columns = tuple(_clipped(column, ranges.get(column.name)) for column in coded.columns)
+    columns = clipped_columns(coded.columns, ranges)
     if all(one is other for one, other in zip(columns, coded.columns, strict=True)):
         return coded
     metric = pack([(axis, column.weight) for column in columns for axis in column.axes])
@@ -98,6 +98,11 @@ def as_published(coded: Coded, ranges: Ranges) -> Coded:
     if held is not None:
         held = replace(held, plain=_measured(held.plain, columns, metric))
     return replace(_measured(coded, columns, metric), held=held)
+
+
+def clipped_columns(columns: tuple[Column, ...], ranges: Ranges) -> tuple[Column, ...]:
+    """The columns measured by the published ranges."""
+    return tuple(_clipped(column, ranges.get(column.name)) for column in columns)
 
 
 def _clipped(column: Column, ends: tuple[tuple[float, float] | None, ...] | None) -> Column:

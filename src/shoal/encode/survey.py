@@ -23,14 +23,29 @@ from shoal.model.names import check_named, check_published_names
 from shoal.model.plain import check_plain, check_text, check_texts, is_plain
 from shoal.model.plan import Plan
 
-__all__ = ["look_up", "missing_to_null", "survey"]
+__all__ = ["look_up", "missing_to_null", "survey", "survey_cells"]
 
 Codes = NDArray[np.int32]
 
 
 def survey(frame: pl.DataFrame, plan: Plan) -> Known:
     """Learn the quasi-identifiers of `frame`; the second border where a plan is checked."""
+    if frame.height == 0:
+        check_named(plan.columns, frame.columns)
+        raise DataError("The table has no rows. Nothing can be published.")
     _check_columns(frame, plan)
+    return _known(frame, plan)
+
+
+def survey_cells(cells: Mapping[str, pl.Series], like: pl.DataFrame, plan: Plan) -> Known:
+    """The same from the different cells of each column alone; `like` has the columns without rows."""
+    _check_columns(like, plan)
+    for series in cells.values():
+        check_texts(series)
+    return _known({name: cells[name] for name in plan.quasi}, plan)
+
+
+def _known(frame: pl.DataFrame | Mapping[str, pl.Series], plan: Plan) -> Known:
     guessed = {name: _guessed(frame[name], plan) for name in plan.quasi if plan.kind(name) is None}
     doubts = _doubts(frame, guessed, plan)
     plan = replace(plan, kinds={**plan.kinds, **guessed})
@@ -43,7 +58,9 @@ def _guessed(series: pl.Series, plan: Plan) -> str:
     return guess_kind(missing_to_null(series.unique() if is_plain(series.dtype) else series, plan))
 
 
-def _doubts(frame: pl.DataFrame, guessed: Mapping[str, str], plan: Plan) -> tuple[str, ...]:
+def _doubts(
+    frame: pl.DataFrame | Mapping[str, pl.Series], guessed: Mapping[str, str], plan: Plan
+) -> tuple[str, ...]:
     """What speaks against kinds that were guessed; a question where they are hardly meant."""
     said = []
     for name in (name for name, kind in guessed.items() if kind == "label"):
@@ -78,10 +95,10 @@ def missing_to_null(series: pl.Series, plan: Plan) -> pl.Series:
     return series.str.strip_chars() if series.dtype == pl.String else series
 
 
-def _book_of(frame: pl.DataFrame, name: str, plan: Plan) -> Book:
+def _book_of(frame: pl.DataFrame | Mapping[str, pl.Series], name: str, plan: Plan) -> Book:
     kind = plan.kind(name)
     names = kind.parts if kind is not None and kind.name == "place" else (name,)
-    rows = frame.select(names)
+    rows = pl.DataFrame([frame[one] for one in names])
     cells = rows.unique(maintain_order=True) if all(is_plain(dtype) for dtype in rows.dtypes) else rows
     try:
         column, codes = _encode_column(cells, name, plan)
@@ -117,8 +134,6 @@ def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, 
 def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
     check_named(plan.columns, frame.columns)
     plan.whom.check_against(frame.columns)
-    if frame.height == 0:
-        raise DataError("The table has no rows. Nothing can be published.")
     for name in (*plan.sensitive, *plan.keep):
         if name in plan.sensitive or not frame[name].dtype.is_nested():  # lists may be kept, in Parquet
             check_plain(frame[name])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -18,18 +19,34 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.model.certificate import Certificate
-    from shoal.model.coded import Coded
+    from shoal.model.coded import Coded, Held
+    from shoal.model.column import Column
+    from shoal.model.figures import Places
     from shoal.model.files import Files
     from shoal.model.grouping import Grouping, Groups, Proof
     from shoal.model.known import Known
     from shoal.model.plan import Plan
     from shoal.model.receipt import Receipt
+    from shoal.model.task import Progress, Task
     from shoal.model.verdict import Verdict
     from shoal.model.whom import Repeats
 
-__all__ = ["ENGINES", "Engine", "P", "Published", "T", "Table", "load"]
+__all__ = [
+    "ENGINES",
+    "C",
+    "CodedTable",
+    "Engine",
+    "G",
+    "Grouped",
+    "P",
+    "Published",
+    "T",
+    "Table",
+    "load",
+    "settle",
+]
 
-ENGINES = ("memory",)
+ENGINES = ("memory", "stream")
 
 
 class Table(Protocol):
@@ -42,6 +59,50 @@ class Table(Protocol):
     @property
     def rows(self) -> int:
         """How many rows it has."""
+
+
+class CodedTable(Protocol):
+    """A table as numbers, wherever they are."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The quasi-identifiers."""
+
+    @property
+    def total(self) -> int:
+        """How many records there are."""
+
+    @property
+    def weight(self) -> float:
+        """The sum of the columns' weights."""
+
+    @property
+    def held(self) -> Held | None:
+        """What rules look at."""
+
+
+class Grouped(Protocol):
+    """Who stands with whom, wherever that is kept; see `Grouping`."""
+
+    @property
+    def withheld(self) -> int:
+        """Records left out."""
+
+    @property
+    def steps(self) -> int:
+        """How much effort was spent."""
+
+    @property
+    def proof(self) -> Proof | None:
+        """A bound that was found on the way."""
+
+    @property
+    def objective(self) -> str | None:
+        """What was aimed at, where it is not what the method says."""
+
+    @property
+    def factor(self) -> float | None:
+        """The proven factor of this run, where it is not what the method says."""
 
 
 class Published(Protocol):
@@ -60,11 +121,16 @@ class Published(Protocol):
 
 
 T = TypeVar("T", bound=Table)
+C = TypeVar("C", bound=CodedTable)
+G = TypeVar("G", bound=Grouped)
 P = TypeVar("P", bound=Published)
 
 
-class Engine(Protocol[T, P]):
+class Engine(Protocol[T, C, G, P]):
     """The verbs that depend on where a table is."""
+
+    def settle(self, plan: Plan) -> Plan:
+        """The plan with what this place decides: which method `auto` is; refuses what it cannot do."""
 
     def open(self, frame: Any, plan: Plan) -> T:
         """Take a table in; refuses columns that could not be handed back as they came."""
@@ -75,23 +141,31 @@ class Engine(Protocol[T, P]):
     def survey(self, table: T, plan: Plan) -> Known:
         """Learn what the columns are: kinds, ranges, dictionaries."""
 
-    def code(self, table: T, known: Known, plan: Plan, *, matrix: Any = None) -> Coded:
+    def code(self, table: T, known: Known, plan: Plan, *, matrix: Any = None) -> C:
         """Turn rows into numbers."""
 
-    def group(self, coded: Coded, work: Callable[[Coded], Grouping]) -> Grouping:
-        """Do the work of grouping, where the coded rows are."""
+    def group(self, coded: C, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]) -> G:
+        """Do the work of grouping, where the coded rows are: on all of them, or part by part."""
 
-    def recode(self, table: T, coded: Coded, grouping: Grouping, plan: Plan) -> P:
+    def see(self, coded: C, grouping: G, plan: Plan) -> tuple[Places, C]:
+        """The table in the unit of what is published, and between which values that is."""
+
+    def value(self, objective: str, coded: C, grouping: G) -> float:
+        """What the groups reach, in the objective's own unit."""
+
+    def recode(self, table: T, coded: C, grouping: G, plan: Plan, progress: Progress) -> P:
         """Make the finished table anew."""
 
-    def check(self, table: T, published: P, plan: Plan, coded: Coded, *, withheld: int) -> Verdict:
+    def check(self, table: T, published: P, plan: Plan, coded: C, *, withheld: int) -> Verdict:
         """Judge the finished table, persons among them where the plan names a unit."""
 
     def whom(self, table: T, published: P, plan: Plan) -> tuple[Repeats, ...]:
         """Who repeats; stops where nobody said whom k counts and rows may be fewer persons."""
 
-    def bound(self, coded: Coded, prove: Callable[[Coded], Proof | None]) -> Proof | None:
-        """Prove a bound, where the coded rows are."""
+    def bound(
+        self, coded: C, prove: Callable[..., Proof | None], grouping: G | None = None
+    ) -> Proof | None:
+        """Prove a bound, where the coded rows are; the search for it may begin with the groups."""
 
     def hand_back(self, table: T, published: P) -> tuple[Any, dict[str, Any]]:
         """The published table and its lookup tables as frames of the user's own, of the kind given."""
@@ -118,12 +192,27 @@ class Engine(Protocol[T, P]):
         """Draw what was judged, on the same terms."""
 
 
-def load(name: str) -> Engine[Any, Any]:
+def settle(plan: Plan, frame: Any) -> tuple[Engine[Any, Any, Any, Any], Plan]:
+    """The engine for a table, and the plan with what it decides."""
+    name = plan.engine
+    if name == "auto":
+        name = "stream" if _comes_in_batches(frame) else "memory"
+    at = load(name)
+    return at, at.settle(replace(plan, engine=name))
+
+
+def _comes_in_batches(frame: Any) -> bool:
+    """Whether a table is read batch by batch; a lazy frame is collected unless a stream is asked for."""
+    kind = type(frame)
+    return kind.__name__ == "Scan" or kind.__module__ == "pyarrow._dataset"
+
+
+def load(name: str) -> Engine[Any, Any, Any, Any]:
     """The engine of that name."""
     if name not in ENGINES:
-        raise PlanError(f"There is no engine {name!r}. {choices(ENGINES)}", field="engine")
+        raise PlanError(f"There is no engine {name!r}. {choices(('auto', *ENGINES))}", field="engine")
     try:
-        engine: Engine[Any, Any] = import_module(f"shoal.engines.{name}").ENGINE
+        engine: Engine[Any, Any, Any, Any] = import_module(f"shoal.engines.{name}").ENGINE
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("shoal"):
             raise

@@ -10,18 +10,22 @@ from typing import Any
 
 import polars as pl
 
+from shoal.bound import value_of
 from shoal.check import judge
 from shoal.encode import code, survey
+from shoal.encode.published import as_published, published_places, ranges_of
 from shoal.engines.persons import behind, check_whom, repeats
 from shoal.errors import NotAnonymous
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
+from shoal.model.figures import Places
 from shoal.model.files import Files
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.known import Known
 from shoal.model.mark import mark_of
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
+from shoal.model.task import Progress, Task
 from shoal.model.verdict import Verdict
 from shoal.model.whom import Repeats
 from shoal.read.frames import to_polars
@@ -77,6 +81,10 @@ class Finished:
 class Memory:
     """The engine for tables that fit into memory."""
 
+    def settle(self, plan: Plan) -> Plan:
+        """All that a plan can say is possible here."""
+        return plan
+
     def open(self, frame: Any, plan: Plan) -> Opened:
         """Any eager or lazy frame."""
         from shoal.recode.anew import anew
@@ -99,11 +107,24 @@ class Memory:
         """The whole table is one part."""
         return code(table.frame, known, plan, matrix=matrix)
 
-    def group(self, coded: Coded, work: Callable[[Coded], Grouping]) -> Grouping:
+    def group(
+        self, coded: Coded, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]
+    ) -> Grouping:
         """The one part."""
-        return work(coded)
+        return work(task, coded)
 
-    def recode(self, table: Opened, coded: Coded, grouping: Grouping, plan: Plan) -> Finished:
+    def see(self, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[Places, Coded]:
+        """From the rows of every group."""
+        places = published_places(coded, grouping, plan)
+        return places, as_published(coded, ranges_of(coded.columns, places))
+
+    def value(self, objective: str, coded: Coded, grouping: Grouping) -> float:
+        """From the rows of every group."""
+        return value_of(objective, coded, grouping)
+
+    def recode(
+        self, table: Opened, coded: Coded, grouping: Grouping, plan: Plan, progress: Progress
+    ) -> Finished:
         """Published cells, in fresh memory."""
         from shoal.recode import digest_of, recode, to_ids
 
@@ -134,9 +155,11 @@ class Memory:
         guessed = repeats_in(table.frame, plan.columns, unit=plan.unit, count=plan.count)
         return (*repeats(plan, table.frame), *guessed)
 
-    def bound(self, coded: Coded, prove: Callable[[Coded], Proof | None]) -> Proof | None:
+    def bound(
+        self, coded: Coded, prove: Callable[..., Proof | None], grouping: Grouping | None = None
+    ) -> Proof | None:
         """The one part."""
-        return prove(coded)
+        return prove(coded, grouping=grouping)
 
     def hand_back(self, table: Opened, published: Finished) -> tuple[Any, dict[str, Any]]:
         """Frames of their own memory."""

@@ -70,6 +70,7 @@ FACTS = Facts(
     time="O(c n), c cells around a row",
     paper="Shoal's own",
     improves=True,
+    in_parts=True,
 )
 
 WHOLE, BLOCK = 40_000, 10_000

@@ -42,6 +42,7 @@ __all__ = ["FACTS", "group"]
 _GROUPS_BETWEEN_REPORTS = 500
 
 FACTS = Facts(
+    in_parts=True,
     title="k-member",
     objective="loss",
     guarantee="none proved; at least k rows in each group",

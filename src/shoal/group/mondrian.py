@@ -12,6 +12,8 @@ Method
     ancestor (children below k records stand together); a label column sets its commonest members
     apart from the others. Of all cuts that leave k records in every part, take the one that lowers the
     loss most, measured on the tight boxes of the parts. Stop where no cut fits. Nothing is withheld.
+    With the option `widest`, boxes of more records than that are cut where they are widest, without a look
+    at the other columns: less than half the time on large tables.
 
 Cost
     Time O(n d^2 log n) for cuts near the middle, memory O(n d), n distinct rows and d columns.
@@ -32,11 +34,19 @@ from __future__ import annotations
 from shoal.errors import TooFewRows
 from shoal.kernels.mondrian import cut_apart
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts
+from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping
-from shoal.model.task import Task
+from shoal.model.task import Task, whole_of
 
 __all__ = ["FACTS", "group"]
+
+
+def _records(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError("give a whole number of at least 0")
+    return number
+
 
 FACTS = Facts(
     title="Mondrian",
@@ -44,6 +54,14 @@ FACTS = Facts(
     guarantee="none proved; at least k rows in each group",
     time="O(n d^2 log n)",
     paper="LeFevre et al., ICDE 2006",
+    in_parts=True,
+    options={
+        "widest": Option(
+            _records,
+            0,
+            "Boxes of more records than this are cut at their widest column; 0: all are always tried.",
+        )
+    },
 )
 
 
@@ -51,5 +69,6 @@ def group(coded: Coded, task: Task) -> Grouping:
     """Group the rows of `coded`; the module docstring states the guarantee."""
     if coded.total < task.k:
         raise TooFewRows(rows=coded.total, k=task.k)
-    label = cut_apart(coded.codes, coded.count, coded.metric, task.k)
+    widest = whole_of(task.options.get("widest")) or 0
+    label = cut_apart(coded.codes, coded.count, coded.metric, task.k, widest)
     return Grouping.of_labels(label, coded.count)

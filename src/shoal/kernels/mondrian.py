@@ -58,6 +58,33 @@ def run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
 
 
 @inner
+def _list_widths(codes, metric, start, end, seen, seen_start, stamp, width):
+    """How wide a node is on every axis."""
+    for axis in range(codes.shape[1]):
+        width[axis] = 0.0
+        if metric.most[axis] == 0.0:
+            continue
+        if metric.form[axis] == SET:
+            members = 0
+            for i in range(start, end):
+                slot = seen_start[axis] + codes[i, axis]
+                if seen[slot] != stamp + axis:
+                    seen[slot] = stamp + axis
+                    members += 1
+            width[axis] = metric.data[metric.offset[axis]] * (members - 1)
+            continue
+        low = codes[start, axis]
+        high = low
+        for i in range(start + 1, end):
+            code = codes[i, axis]
+            if code < low:
+                low = code
+            elif code > high:
+                high = code
+        width[axis] = span(metric, axis, low, high)
+
+
+@inner
 def list_codes(codes, count, axis, start, end, held, used):
     """Fill `held` and the sorted `used` for one axis of a node; return how many codes it uses."""
     many = np.int64(0)
@@ -242,12 +269,13 @@ def move_records(codes, place, count, start, many, order, spare, spare_place, sp
 
 
 def cut_apart(
-    all_codes: NDArray[np.int32], all_count: NDArray[np.int64], metric, k: int
+    all_codes: NDArray[np.int32], all_count: NDArray[np.int64], metric, k: int, widest: int = 0
 ) -> NDArray[np.int32]:
     """Label distinct rows by cutting while every part keeps k records; -1 where a row has no records.
 
     Each node takes the cut that lowers its loss most; ties go to the first axis. Copies of a row stay
-    together. Needs at least k records.
+    together. Needs at least k records. Nodes of more than `widest` records, if that is not 0, take the
+    widest axis that can be cut and look at no other.
     """
     place = np.flatnonzero(all_count > 0).astype(np.int32)
     codes, count = all_codes[place], all_count[place]
@@ -261,6 +289,7 @@ def cut_apart(
         count,
         metric,
         k,
+        widest or np.iinfo(np.int64).max,
         label,
         scratch[0],
         scratch[1],
@@ -287,6 +316,7 @@ def _cut(
     count,
     metric,
     k,
+    widest,
     label,
     held,
     part,
@@ -303,6 +333,7 @@ def _cut(
     losses,
 ):
     n, axes = codes.shape
+    width = np.empty(axes)
     # not plain numbers: every constant would be a compiled form of its own
     zero, stamp = np.int64(0), np.int64(1)
     stack[0, 0] = 0
@@ -319,6 +350,20 @@ def _cut(
         for i in range(start, end):
             records += count[i]
         best_option = np.int64(-1)
+        if records > widest and best > 0.0:
+            _list_widths(codes, metric, start, end, seen, seen_start, stamp + 1, width)
+            stamp += axes
+            while True:
+                axis = np.argmax(width)
+                if width[axis] <= 0.0:
+                    break
+                width[axis] = 0.0
+                parts = find_parts(
+                    codes, count, metric, axis, start, end, records, k, False, held, used, part, weight
+                )
+                if parts > 0:
+                    best_option = np.int64(2 * axis)
+                    break
         if records >= 2 * k and best > 0.0:
             # one more round than options: the last one makes the best cut
             for turn in range(2 * axes + 1):
@@ -326,6 +371,8 @@ def _cut(
                 option = best_option if chosen else turn
                 if option < 0:
                     break
+                if records > widest and best_option >= 0 and not chosen:
+                    continue
                 axis = option // 2
                 absent = option % 2 == 1  # part missing from present
                 if metric.most[axis] == 0.0 or (

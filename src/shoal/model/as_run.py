@@ -16,7 +16,8 @@ __all__ = ["AsRun"]
 class AsRun:
     """A plan with its defaults filled in, without what never changes a release.
 
-    That is where it ran (`threads`, `engine`) and how the original's file was written (`encoding` ...).
+    That is where it ran and in which parts (`threads`, `engine`, `memory`, `scratch`, `part`), and how the
+    original's file was written (`encoding` ...).
     What may come from the data is told by a salted fingerprint: graphs, missing marks (None where there are
     none) and hierarchies, but for those that a builder makes, which are told by its text. `kinds` has the
     kind of every quasi-identifier. Nothing is checked but types: a certificate may say anything.

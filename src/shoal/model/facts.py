@@ -50,7 +50,8 @@ class Facts:
     """A method in words and limits; what it cannot take is compared with the plan in one place.
 
     `improves` says that improvement always follows the method, not only when asked for; such a method
-    has an option `search` that switches it off. `obeys` says what rules may do to its groups:
+    has an option `search` that switches it off. `in_parts` says that parts of a table may be grouped one by
+    one. `obeys` says what rules may do to its groups:
     `exchange` records and merge, `merge` whole groups only, merge so that boxes stay `apart`, merge those
     that stand `beside` each other by the grouping, or nothing: it obeys `itself`. `factor` is proved for
     every table; where a run proves one for its own table, that is at least `least_factor`.
@@ -67,6 +68,7 @@ class Facts:
     withholds: bool = True
     centres: bool = False
     improves: bool = False
+    in_parts: bool = False
     distances: frozenset[str] = frozenset({"span"})
     obeys: str = "exchange"
     styles: frozenset[str] = frozenset({"generalize", "suppress", "centres", "means"})

@@ -245,7 +245,40 @@ _ALL = (
     ),
     Field("sheet", WORD, "The sheet of an Excel file.", "Patients", "the first", page="how-to/files.md"),
     Field("threads", WHOLE, "Threads to use, 0 for all; never changes the release.", "2", "0"),
-    Field("engine", WORD, "Where it runs; never changes the release.", "memory", "memory"),
+    Field(
+        "engine",
+        WORD,
+        "Where it runs: in memory, or as a stream, batch by batch and part by part, for tables larger than "
+        "memory. auto is memory for frames, and stream for what is read batch by batch.",
+        "stream",
+        "auto",
+        ("auto", "memory", "stream"),
+        "how-to/large.md",
+    ),
+    Field(
+        "memory",
+        WORD,
+        "How much memory a stream may use, such as 2GB; never changes the release.",
+        "2GB",
+        "half of the machine's",
+        page="how-to/large.md",
+    ),
+    Field(
+        "scratch",
+        WORD,
+        "A folder for the scratch files of a stream, which have no names and are gone with the run.",
+        "/var/tmp",
+        "the system's folder for temporary files",
+        page="how-to/large.md",
+    ),
+    Field(
+        "part",
+        WHOLE,
+        "Rows that a stream groups together, about; a table of no more distinct tuples is grouped whole.",
+        "500000",
+        "1000000",
+        page="how-to/large.md",
+    ),
 )
 FIELDS = {field.name: field for field in _ALL}
 """Every field of a plan by name, in the order of the docs, each described by a `shoal.Field`."""

@@ -14,6 +14,7 @@ from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.rule import Rule
 from shoal.model.series import MODES, REGISTER, SCHOOL, SINCE
+from shoal.model.size import bytes_of
 from shoal.model.task import Effort, whole_of
 from shoal.model.whom import Whom
 
@@ -84,14 +85,17 @@ class Plan:
     decimal: str | None = None
     sheet: str | None = None
     threads: int = 0
-    engine: str = "memory"
+    engine: str = "auto"
+    memory: str | None = None
+    scratch: str | None = None
+    part: int = 1_000_000
 
     def __post_init__(self) -> None:
         for name in (*ROLES, "missing", "rules"):
             object.__setattr__(self, name, words_of(name, getattr(self, name)))
         for name in ("kinds", "hierarchies", "graphs", "weights", "options"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name)))
-        for name, least in (("k", 2), ("seed", 0), ("threads", 0)):
+        for name, least in (("k", 2), ("seed", 0), ("threads", 0), ("part", 1)):
             object.__setattr__(self, name, _whole(name, getattr(self, name), least))
         self._check_words()
         self._check_roles()
@@ -276,6 +280,11 @@ class Plan:
         elif self.widen:
             raise PlanError("Only the boxes of a register widen. Leave out widen.", field="widen")
         Effort.parse(self.effort)
+        for name in ("memory", "scratch"):
+            if not isinstance(getattr(self, name), str | None):
+                raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
+        if self.memory is not None:
+            bytes_of(self.memory)
 
     def _check_register(self) -> None:
         """What a register can do: one line per person, ranges and nodes, and lists of what persons have."""

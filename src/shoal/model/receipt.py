@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import json
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
@@ -47,6 +48,12 @@ class Receipt:
         """A receipt for `frame` with a new random salt."""
         salt = secrets.token_hex(32)
         return cls(salt, fingerprint(frame, salt))
+
+    @classmethod
+    def of_parts(cls, frames: Iterable[pl.DataFrame]) -> Receipt:
+        """The same for a table that comes in parts, in their order."""
+        salt = secrets.token_hex(32)
+        return cls(salt, _fingerprint(frames, salt))
 
     def mark(self, text: str) -> str:
         """A salted fingerprint of what may come from the data: a hierarchy, a graph, missing marks."""
@@ -92,9 +99,14 @@ def fingerprint(frame: pl.DataFrame, salt: str) -> str:
 
     Columns that CSV cannot hold (lists, bytes, durations) are left out.
     """
+    return _fingerprint([frame], salt)
+
+
+def _fingerprint(frames: Iterable[pl.DataFrame], salt: str) -> str:
     from shoal.model.plain import has_text
 
     hasher = _Hasher(salt)
-    kept = [name for name, dtype in frame.schema.items() if has_text(dtype)]
-    frame.select(kept).write_csv(hasher)  # type: ignore[call-overload]
+    for place, frame in enumerate(frames):
+        kept = [name for name, dtype in frame.schema.items() if has_text(dtype)]
+        frame.select(kept).write_csv(hasher, include_header=place == 0)  # type: ignore[call-overload]
     return hasher.digest.hexdigest()

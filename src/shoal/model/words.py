@@ -42,6 +42,9 @@ class Details(TypedDict, total=False):
     sheet: str | None
     threads: int
     engine: str
+    memory: str | None
+    scratch: str | None
+    part: int
 
 
 class Words(Details, total=False):

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import csv
 import errno
+import io
 import os
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from shoal.errors import DataError, MissingExtra
 from shoal.publish.compare import compare
@@ -56,6 +57,12 @@ def check_parts(ending: str) -> None:
 def _write_csv(
     table: pl.DataFrame, path: Path, delimiter: str, _certificate: Certificate | None = None
 ) -> None:
+    write_csv(table, path, delimiter)
+    compare(table, lambda: read_csv(path, delimiter, table))
+
+
+def write_csv(table: pl.DataFrame, file: Path | IO[bytes], delimiter: str, *, header: bool = True) -> None:
+    """Write lines, below a header or below those that are there."""
     from shoal.model.plain import has_text
 
     for name, dtype in table.schema.items():
@@ -65,17 +72,19 @@ def _write_csv(
                 f"Column {name!r} is a {kind}, which CSV cannot hold. Write Parquet or Arrow.", column=name
             )
     # alone in its line, an empty cell would be a blank line, which most readers skip
-    table.write_csv(path, separator=delimiter, null_value='""' if table.width == 1 else "")
-    compare(table, lambda: _read_csv(path, delimiter, table))
+    null = '""' if table.width == 1 else ""
+    table.write_csv(file, separator=delimiter, null_value=null, include_header=header)
 
 
-def _read_csv(path: Path, delimiter: str, like: pl.DataFrame) -> pl.DataFrame:
+def read_csv(source: Path | bytes, delimiter: str, like: pl.DataFrame) -> pl.DataFrame:
+    """The lines of a file or a text with a header, in the types of another table."""
     import polars as pl
 
-    with path.open(encoding="utf-8", newline="") as file:
+    opened = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    with io.TextIOWrapper(opened, encoding="utf-8", newline="") as file:
         names = next(csv.reader(file, delimiter=delimiter), [])
     # Polars leaves quotes of names as they stand
-    texts = pl.read_csv(path, separator=delimiter, infer_schema=False, glob=False, new_columns=names)
+    texts = pl.read_csv(source, separator=delimiter, infer_schema=False, glob=False, new_columns=names)
     if names != like.columns:
         return texts
     return pl.DataFrame(

@@ -34,6 +34,7 @@ from shoal.publish.alone import alone_in
 from shoal.publish.atomic import PRIVATE, PUBLIC, Draft, Drafts, hash_of, is_same, sweep, sync_folder
 from shoal.publish.change import Action, Step, change, place_new, put_aside, replace_file
 from shoal.publish.formats import WRITERS, check_parts
+from shoal.publish.large import LargeTable, check_large
 from shoal.publish.target import Drawing, as_data_error, check_ending, check_folder, check_name
 from shoal.publish.verdict import check_verdict
 
@@ -58,10 +59,16 @@ Companions = Callable[[str, str], Sequence[Companion]]
 
 
 def check_target(
-    path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = (), delimiter: str = ","
+    path: str | os.PathLike[str],
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    delimiter: str = ",",
+    in_parts: bool = False,
 ) -> Files:
-    """Whether a release can be written to `path`, before any work is done for it."""
+    """Whether a release can be written to `path`, before any work is done for it; or part by part."""
     table = check_ending(path, "output", WRITERS)
+    if in_parts:
+        check_large(table.suffix.lower())
     check_parts(table.suffix.lower())
     files = Files.beside(table)
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
@@ -78,7 +85,7 @@ def check_target(
 
 
 def write_release(
-    table: pl.DataFrame,
+    table: pl.DataFrame | LargeTable,
     verdict: Verdict,
     certificate: Certificate,
     receipt: Receipt,
@@ -97,7 +104,7 @@ def write_release(
     """
     check_verdict(verdict, certificate)
     sources = list(inputs)
-    files = check_target(path, inputs=sources, delimiter=delimiter)
+    files = check_target(path, inputs=sources, delimiter=delimiter, in_parts=isinstance(table, LargeTable))
     beside = lookups_beside(files.table, certificate)
     files = replace(
         files,
@@ -123,10 +130,14 @@ def write_release(
 
 
 def _write_table(
-    drafts: Drafts, target: Path, table: pl.DataFrame, delimiter: str, certificate: Certificate
+    drafts: Drafts, target: Path, table: pl.DataFrame | LargeTable, delimiter: str, certificate: Certificate
 ) -> Draft:
     """The table's draft, forced to the disk; whoever reads it back and compares does so here."""
     draft = drafts.new(target)
+    if isinstance(table, LargeTable):
+        table.write(draft.path, target.suffix.lower(), delimiter)
+        draft.keep()
+        return draft
     WRITERS[target.suffix.lower()](table, draft.path, delimiter, certificate)
     draft.keep()
     return draft
@@ -148,8 +159,12 @@ def _draw(drafts: Drafts, drawing: Drawing, release: Path) -> Draft:
     return draft
 
 
-def _formulas(path: Path, table: pl.DataFrame, lookups: Mapping[str, pl.DataFrame]) -> dict[str, int]:
+def _formulas(
+    path: Path, table: pl.DataFrame | LargeTable, lookups: Mapping[str, pl.DataFrame]
+) -> dict[str, int]:
     """The cells by column that a spreadsheet would take for formulas, in files that it opens."""
+    if isinstance(table, LargeTable):
+        return table.formulas(path.suffix.lower())
     from shoal.publish.formulas import count_formulas  # a target is checked before Polars is there
 
     counts = count_formulas(table) if path.suffix.lower() in {".csv", ".tsv"} else {}

@@ -204,6 +204,7 @@ READERS: dict[str, Callable[[str, yaml.Node], object]] = {
     "k": _integer,
     "seed": _integer,
     "threads": _integer,
+    "part": _integer,
     "withhold": _number,
     "stop_at": _number,
     "improve": _truth,

@@ -7,6 +7,7 @@ texts, column by column, missing last: the order of a finished table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,17 +15,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.kernels.distance.spans import boxes, group_losses
+from shoal.kernels.distance.spans import boxes, group_losses, spans
 from shoal.model.cell import SUPPRESSED, print_set
-from shoal.model.coded import Coded
+from shoal.model.coded import Coded, Metric
 from shoal.model.column import SET, Column
+from shoal.model.figures import Places
 from shoal.model.grouping import Grouping
 from shoal.recode.generalize import nodes, text_of
 
-__all__ = ["Faces", "cells_of", "faces_of", "join_faces", "ranks_of"]
+__all__ = ["Faces", "cells_of", "faces_of", "join_faces", "losses_of", "places_of", "ranks_of"]
 
 Integers = NDArray[np.int64]
 Members = tuple[int, ...]
+CHUNK = 1 << 18
+"""Groups that are measured at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +118,35 @@ def join_faces(parts: Sequence[Faces]) -> Faces:
         np.concatenate([part.size for part in parts]),
         tuple(sets),
     )
+
+
+def losses_of(metric: Metric, faces: Faces) -> float:
+    """The total loss of all groups."""
+    parts = []
+    for first in range(0, faces.groups, CHUNK):
+        some = faces.take(slice(first, first + CHUNK))
+        lost = np.zeros(some.groups)
+        for axis, known in enumerate(some.sets):
+            if metric.form[axis] == SET:
+                steps = np.array([len(members) - 1 for members in known], dtype=np.float64)
+                lost += metric.data[metric.offset[axis]] * steps[some.low[axis]]
+            else:
+                lost += spans(
+                    metric, axis, some.low[axis].astype(np.int64), some.high[axis].astype(np.int64)
+                )
+        parts.append(math.fsum(lost * some.size))
+    return math.fsum(parts)
+
+
+def places_of(columns: Sequence[Column], faces: Faces) -> Places:
+    """The least and the greatest code of each number column in cells that say something of them."""
+    places: dict[str, tuple[tuple[int, int] | None, ...]] = {}
+    for axis, column in enumerate(columns):
+        if column.numbers:
+            shown = faces.high[axis] != column.axes[0].missing
+            low, high = faces.low[axis][shown], faces.high[axis][shown]
+            places[column.name] = ((int(low.min()), int(high.max())) if shown.any() else None,)
+    return places
 
 
 def cells_of(column: Column, faces: Faces, axis: int) -> pl.Series:

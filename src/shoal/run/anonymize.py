@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from shoal import engines
 from shoal.bound import prove
-from shoal.encode.published import as_published, published_places, ranges_of
+from shoal.engines import CodedTable
 from shoal.errors import PlanError
 from shoal.group import check_fit, choose, facts, fill_options, load
 from shoal.group.improve.cycles import improve, is_long, percent_of, prepare
@@ -50,7 +50,8 @@ def anonymize(
     that is no field of a plan is an option of the method.
 
     Args:
-        frame: A pandas, Polars or Arrow frame, eager or lazy. It is not changed.
+        frame: A pandas, Polars or Arrow frame, eager or lazy, a dataset of Arrow, or what
+            `shoal.scan_table` opened. It is not changed.
         plan: What is wanted: a `Plan`, a plan file, or what `read_plan` gave; keywords may say it all.
         matrix: The distance of every two rows, in the order of the frame, for methods that take the
             distance `matrix`.
@@ -94,7 +95,7 @@ def anonymize(
         raise PlanError(f"Only a register has a state to {word}. Leave it out.", field=word)
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
-    at = engines.load(plan.engine)
+    at, plan = engines.settle(plan, frame)
     with threads(plan.threads):
         table = at.open(frame, plan)
         progress("encoding", 0.0)
@@ -102,20 +103,19 @@ def anonymize(
         coded = at.code(table, known, plan, matrix=matrix)
         method, task = task_of(coded, plan, progress)
         progress("grouping", 0.0)
-        grouping = at.group(coded, partial(form_groups, method, task))
+        grouping = at.group(coded, task, plan, partial(form_groups, method))
         # what is said of the release from here on is in the unit of what is published
-        places = published_places(coded, grouping, plan)
-        seen = as_published(coded, ranges_of(coded, places))
+        places, seen = at.see(coded, grouping, plan)
         progress("recoding", 0.0)
-        published = at.recode(table, seen, grouping, plan)
+        published = at.recode(table, seen, grouping, plan, progress)
         repeats = at.whom(table, published, plan)
         progress("checking", 0.0)
         verdict = at.check(table, published, plan, seen, withheld=grouping.withheld)
         progress("proving a bound", 0.0)
         objective = grouping.objective or facts(method).objective
         found = grouping.proof if seen is coded else None
-        proof = at.bound(seen, partial(bound_of, objective, task, found, grouping=grouping))
-    figures = measure(plan, objective, seen, grouping, verdict, proof)
+        proof = at.bound(seen, partial(bound_of, objective, task, found), grouping)
+    figures = measure(plan, objective, at.value, seen, grouping, verdict, proof)
     receipt = replace(at.seal(table), figures=replace(figures, places=places))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)
     certificate = replace(certificate, series=place)
@@ -138,7 +138,7 @@ def anonymize(
     )
 
 
-def task_of(coded: Coded, plan: Plan, progress: Progress) -> tuple[str, Task]:
+def task_of(coded: CodedTable, plan: Plan, progress: Progress) -> tuple[str, Task]:
     """The method to run and what it is asked; the method is compared with the plan here."""
     method = choose() if plan.method == "auto" else plan.method
     options = fill_options(method, plan.options)

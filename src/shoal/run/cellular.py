@@ -78,7 +78,7 @@ def cellular(
         )
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
-    at = engines.load(plan.engine)
+    at = engines.load("memory")
     table = at.open(frame, plan)
     if table.rows < 2:
         raise DataError(f"Clusters need at least 2 rows; the table has {table.rows}. Add rows.")

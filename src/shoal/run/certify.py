@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
-from shoal.bound import describe_squares, hold_below, text_of_shares, value_of
+from shoal.bound import describe_squares, hold_below, text_of_shares
+from shoal.engines import CodedTable, Grouped
 from shoal.errors import BrokenPromise
 from shoal.group import facts as facts_of
 from shoal.model.as_run import AsRun
@@ -26,12 +28,13 @@ __all__ = ["certify", "measure"]
 def measure(
     plan: Plan,
     objective: str,
-    coded: Coded,
-    grouping: Grouping,
+    value_of: Callable[[str, Any, Any], float],
+    coded: CodedTable,
+    grouping: Grouped,
     verdict: Verdict,
     proof: Proof | None,
 ) -> Figures:
-    """Every figure of a run, exact, in the unit of `coded`."""
+    """Every figure of a run, exact, in the unit of `coded`; `value_of` is the engine's."""
     value = value_of(objective, coded, grouping)
     loss: float | None = value if objective in TOTAL_LOSS else value_of("loss", coded, grouping)
     if verdict.loss is not None:
@@ -61,9 +64,11 @@ def measure(
     )
 
 
-def _squares(objective: str, coded: Coded, grouping: Grouping, plan: Plan) -> dict[str, float]:
+def _squares(objective: str, coded: CodedTable, grouping: Grouped, plan: Plan) -> dict[str, float]:
     """Sums of squares, where means are published or were the aim."""
     if plan.style == "means" or objective == "squares":
+        assert isinstance(coded, Coded), "such tables are in memory"
+        assert isinstance(grouping, Grouping), "such tables are in memory"
         return {**describe_squares(coded, grouping)}
     return {}
 
@@ -75,8 +80,8 @@ def _is_close(one: float, other: float | None) -> bool:
 def certify(
     plan: Plan,
     method: str,
-    coded: Coded,
-    grouping: Grouping,
+    coded: CodedTable,
+    grouping: Grouped,
     verdict: Verdict,
     receipt: Receipt,
     lookups: Mapping[str, str],

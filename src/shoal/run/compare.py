@@ -18,7 +18,7 @@ from shoal.model.coded import Coded
 from shoal.model.comparison import Comparison, Trial
 from shoal.model.facts import Facts
 from shoal.model.fields import explained
-from shoal.model.grouping import Proof
+from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan, words_of
 from shoal.model.task import Progress, quiet
 from shoal.model.words import Words
@@ -92,7 +92,7 @@ def compare(
     tried = [replace(plan, k=k) for k in sorted(set(ks or (plan.k,)))]
     for method in named:
         facts(method)  # an unknown name is an error before any work
-    at = engines.load(plan.engine)
+    at, plan = engines.settle(replace(plan, engine="memory"), frame)
     table = at.open(frame, plan)
     trials = []
     with threads(plan.threads):
@@ -108,15 +108,16 @@ def compare(
     return Comparison(tuple(trials))
 
 
-def _warm_up(at: Engine[T, P], few: T, plan: Plan) -> None:
+def _warm_up(at: Engine[T, Coded, Grouping, P], few: T, plan: Plan) -> None:
     """Run a method on a few rows, so that no trial pays for compiling its kernels."""
     with suppress(ShoalError):
         coded = at.code(few, at.survey(few, plan), plan)
-        form_groups(*task_of(coded, plan, quiet), coded)
+        method, task = task_of(coded, plan, quiet)
+        form_groups(method, task, coded)
 
 
 def _try(
-    at: Engine[T, P],
+    at: Engine[T, Coded, Grouping, P],
     table: T,
     coded: Coded,
     plan: Plan,
@@ -126,9 +127,9 @@ def _try(
     try:
         method, task = task_of(coded, plan, quiet)
         start = perf_counter()
-        grouping = at.group(coded, partial(form_groups, method, task))
+        grouping = at.group(coded, task, plan, partial(form_groups, method))
         seconds = perf_counter() - start
-        published = at.recode(table, coded, grouping, plan)
+        published = at.recode(table, coded, grouping, plan, quiet)
         at.whom(table, published, plan)
     except ShoalError as error:
         return Trial(plan.method, plan.k, objective, note=str(error))
@@ -139,7 +140,7 @@ def _try(
         proofs[objective, plan.k] = at.bound(coded, partial(bound_of, objective, task, None))
     found = [proof for proof in (proofs[objective, plan.k], grouping.proof) if proof is not None]
     proof = max(found, key=lambda one: one.bound, default=None)
-    about = measure(plan, objective, coded, grouping, verdict, proof)
+    about = measure(plan, objective, at.value, coded, grouping, verdict, proof)
     return Trial(
         method=method,
         k=plan.k,

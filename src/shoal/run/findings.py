@@ -226,7 +226,7 @@ def ranges_seen(
     if claims.tells_ranges:
         return ranges_in(table, claims)
     if receipt is not None and receipt.figures is not None:
-        return ranges_of(coded, receipt.figures.places)
+        return ranges_of(coded.columns, receipt.figures.places)
     lines = [column for column in coded.columns if column.numbers]
     some_missing = any(column.has_missing for column in lines)
     hidden = certificate.withheld > 0 or some_missing or bool((coded.count == 0).any())

@@ -79,6 +79,7 @@ def release_register(
     frame: Any, plan: Plan, before: Before | None, *, forget: Iterable[Any] = (), progress: Progress
 ) -> Release:
     """Make the next release of a register and judge it, beside all that was published before."""
+    plan = replace(plan, engine="memory") if plan.engine == "auto" else plan
     if plan.engine != "memory":
         raise PlanError("A register is made in memory. Leave out engine.", field="engine")
     at = engines.load(plan.engine)

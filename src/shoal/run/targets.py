@@ -21,12 +21,16 @@ __all__ = [
 
 
 def check_target(
-    path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = (), delimiter: str = ","
+    path: str | os.PathLike[str],
+    *,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    delimiter: str = ",",
+    engine: str = "memory",
 ) -> Files:
-    """Whether a release can be written to `path`; asked before a long run."""
+    """Whether a release can be written to `path` by an engine; asked before a long run."""
     from shoal.publish.table import check_target as check
 
-    return check(path, inputs=inputs, delimiter=delimiter)
+    return check(path, inputs=inputs, delimiter=delimiter, in_parts=engine == "stream")
 
 
 def check_database(

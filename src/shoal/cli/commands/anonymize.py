@@ -50,6 +50,10 @@ def anonymize(
     stop_at: o.StopAt = None,
     seed: o.Seed = None,
     threads: o.Threads = None,
+    engine: o.Engine = None,
+    memory: o.Memory = None,
+    scratch: o.Scratch = None,
+    part: o.Part = None,
     style: o.Style = None,
     cells: o.Cells = None,
     series: o.Series = None,
@@ -72,31 +76,59 @@ def anonymize(
     from shoal.cli.screen.release import release_facts, show_release
     from shoal.cli.stopping import told
     from shoal.cli.target import check_output, write_to
-    from shoal.cli.words import files_named, persons_named, plan_words, table_of
+    from shoal.cli.words import (
+        files_named,
+        is_stream,
+        persons_named,
+        plan_words,
+        scan_of,
+        scratch_of,
+        table_of,
+    )
 
     given = context.params
     inputs = files_named(given)
     check_output(given, inputs)
     if recoding is not None:
         shoal.check_recoding(recoding, inputs=inputs)
+    streams = is_stream(given)
+    if streams:
+        shoal.check_target(output, inputs=inputs, engine="stream")
     with told(output):
         with shown() as progress:
-            read = table_of(given)
-            words = plan_words(given, read.frame.columns)
+            frame: Any
+            if streams:
+                frame = scan = scan_of(given)
+                said, sign = scan.said, scan.delimiter
+                words = {
+                    **plan_words(given, scan.columns),
+                    "engine": "stream",
+                    "scratch": scratch_of(given),
+                }
+                if engine is None:
+                    said = (*said, "too large for memory, so it is a stream")
+            else:
+                read = table_of(given)
+                frame, said, sign = read.frame, read.said, read.delimiter
+                words = plan_words(given, read.frame.columns)
             if weights_for is not None:
-                words["weights"] = _weights_for(read.frame, weights_for, words) | words["weights"]
+                if streams:
+                    raise shoal.PlanError(
+                        "A stream cannot weigh columns by a target. Give the weights.", field="weights"
+                    )
+                words["weights"] = _weights_for(frame, weights_for, words) | words["weights"]
             gone = persons_named(forget)
             release = shoal.anonymize(
-                read.frame, after=after, redo=redo, forget=gone, progress=progress, **words
+                frame, after=after, redo=redo, forget=gone, progress=progress, **words
             )
             again = release.recoding if recoding is not None else None
-            files = write_to(release, given, inputs, sign=read.delimiter or ",")
+            files = write_to(release, given, inputs, sign=sign or ",")
             if again is not None and recoding is not None:
                 again.write(recoding, inputs=inputs)
         if as_json:
-            print_json(release_facts(release, files, read.said))
+            print_json(release_facts(release, files, said))
         else:
-            show_release(release, files, read.said)
+            show_release(release, files, said)
 
 
 def _weights_for(frame: Any, target: str, words: Mapping[str, Any]) -> dict[str, float]:

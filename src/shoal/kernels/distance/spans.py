@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inlined
 
-__all__ = ["boxes", "count_labels", "distance", "group_losses", "span"]
+__all__ = ["boxes", "count_labels", "distance", "group_losses", "span", "spans"]
 
 LINE, TREE, SET = 0, 1, 2
 
@@ -49,6 +49,15 @@ def span(metric, axis, low, high):
         right = metric.data[row + high - reach]
         return left if left > right else right
     return metric.data[at]
+
+
+@entry
+def spans(metric, axis, low, high):
+    """What many runs of codes of one LINE or TREE axis give up."""
+    out = np.empty(low.size)
+    for i in range(low.size):
+        out[i] = span(metric, axis, low[i], high[i])
+    return out
 
 
 @entry

@@ -1,0 +1,128 @@
+"""What passes between the verbs of the stream engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from shoal.encode.batch import Carried, Coder
+from shoal.model.coded import Coded, Held
+from shoal.model.column import Column
+from shoal.model.grouping import Grouping, Groups, Proof
+from shoal.model.parts import Cuts
+from shoal.read.nameless import Nameless
+from shoal.read.scan import BATCH, Scan
+from shoal.recode.faces import Faces
+
+__all__ = ["InParts", "PartGroups", "Sorted", "Streamed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Streamed:
+    """A table that is read batch by batch, the folder for its scratch files, and parts at a time."""
+
+    scan: Scan
+    folder: Path
+    workers: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self.scan.columns
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.scan.rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InParts:
+    """A coded table: its distinct tuples, where these are few (`whole`), or how it is cut into parts."""
+
+    table: Streamed
+    coder: Coder
+    carried: tuple[Carried, ...]
+    columns: tuple[Column, ...]
+    total: int
+    whole: Coded | None = None
+    cuts: Cuts | None = None
+    held: Held | None = None
+
+    @property
+    def weight(self) -> float:
+        """The sum of the columns' weights."""
+        return float(sum(column.weight for column in self.columns))
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return 1 if self.cuts is None else self.cuts.parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartGroups:
+    """The groups of all parts by their faces, one part after the other.
+
+    `rows` has for each part a file of its rows: the group within the part, then what is carried. `whole` is
+    the grouping of a table of few tuples, whose rows are still where they came from.
+    """
+
+    faces: Faces
+    first: NDArray[np.int64]
+    rows: tuple[Nameless, ...]
+    withheld: int
+    steps: int
+    parts: int
+    whole: Grouping | None = None
+    proof: Proof | None = None
+    objective: str | None = None
+    factor: float | None = None
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return self.faces.groups
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sorted:
+    """A finished table in a file without a name, in published order; `digest` is that of the file."""
+
+    file: Nameless
+    names: tuple[str, ...]
+    like: pl.DataFrame
+    lines: int
+    digest: str
+    parts: int
+    marks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> Groups:
+        """None: which row went where is not kept."""
+        return Groups(np.zeros(0, dtype=np.int32))
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Its lines."""
+        chosen = list(self.names if names is None else names)
+        file = pq.ParquetFile(self.file.reader(), memory_map=False, buffer_size=1 << 20)
+        yield from file.iter_batches(batch_size=BATCH, columns=chosen, use_threads=False)
+
+    def frames(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """Its lines as Polars frames."""
+        chosen = list(self.names if names is None else names)
+        for batch in self.batches(chosen):
+            frame: Any = pl.from_arrow(batch)
+            yield frame.cast(dict(self.like.select(chosen).schema))
+
+    def first_lines(self) -> str:
+        """The first lines as HTML, for notebooks."""
+        return next(self.frames()).head(5)._repr_html_()
