@@ -197,7 +197,8 @@ def _crowds(coded: Coded, rows: Rows, price: float, halvings: Halvings, task: Ta
         its_codes, its_count = codes[free], count[free]
         shape = shape_of(its_codes, its_count, metric, fine)
         swept = sweep_rows(its_codes, its_count, metric, shape)
-        work = max(LEAST_LOOKS, looks * free.size)
+        # by all rows of the block: few are free in the last stages, but around them boxes are many
+        work = max(LEAST_LOOKS, looks * rows.size)
         cube = build_cube(swept.code, swept.held, shape, metric, k, cap, ROOM, work)
         if cube.whole:
             off = price * np.minimum(cheapest_windows(swept, cube, k), cap)
