@@ -36,6 +36,8 @@ function, name, number, ignored = sys.argv[1:5]
 sys.argv[1:] = sys.argv[5:]
 if ignored == "ignored":
     signal.signal(int(number), signal.SIG_IGN)
+elif int(number) == signal.SIGINT:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 real = getattr(os, function)
 def call(*args):
     result = real(*args)

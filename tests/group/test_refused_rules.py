@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -10,8 +9,7 @@ import pytest
 
 import shoal
 from ruled_tables import PATHS
-from shoal.errors import DataError, PlanError
-from shoal.group import mondrian
+from shoal.errors import DataError
 from shoal.model.hierarchy import Hierarchy
 
 
@@ -46,13 +44,4 @@ def test_a_hierarchy_must_know_every_value() -> None:
             sensitive="illness",
             rules="illness: 0.2-close by hierarchy",
             hierarchies={"illness": Hierarchy.of_paths(PATHS)},
-        )
-
-
-def test_a_method_that_takes_no_rules_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mondrian, "FACTS", replace(mondrian.FACTS, obeys="none"))
-    frame = pl.DataFrame({"age": [1, 2], "illness": ["flu", "gout"]})
-    with pytest.raises(PlanError, match="takes neither rules nor a unit"):
-        shoal.anonymize(
-            frame, k=2, quasi="age", sensitive="illness", rules="illness: 2-diverse", method="mondrian"
         )

@@ -33,11 +33,15 @@ class Series:
         files: Where the latest release lies; None before the first.
 
     Example:
-        >>> import tempfile, polars as pl, shoal >>> folder = tempfile.mkdtemp() >>> rows = {"who":
-        list("abcdef"), "age": [1, 2, 3, 4, 5, 6], "flu": list("ynynyn")} >>> series = shoal.Series( ...
-        k=3, quasi=["age"], sensitive=["flu"], kinds={"age": "number"}, unit="who", series="register" ...
-        ) >>> series.release(pl.DataFrame(rows), f"{folder}/q1.csv").table.height 6 >>>
-        series.release(pl.DataFrame(rows), f"{folder}/q2.csv").certificate.series.number 2
+        >>> import tempfile, polars as pl, shoal
+        >>> folder = tempfile.mkdtemp()
+        >>> rows = {"who": list("abcdef"), "age": [1, 2, 3, 4, 5, 6], "flu": list("ynynyn")}
+        >>> asked = {"k": 3, "quasi": ["age"], "sensitive": ["flu"], "kinds": {"age": "number"}}
+        >>> series = shoal.Series(**asked, unit="who", series="register")
+        >>> series.release(pl.DataFrame(rows), f"{folder}/q1.csv").table.height
+        6
+        >>> series.release(pl.DataFrame(rows), f"{folder}/q2.csv").certificate.series.number
+        2
 
     """
 
