@@ -106,7 +106,7 @@ def scan_table(
         >>> import shoal
         >>> scan = shoal.scan_table("examples/hospital.csv")
         >>> scan.rows, scan.columns[:2]
-        (5000, ('patient_id', 'name'))
+        (5000, ('name', 'patient_id'))
 
     """
     place = Path(path)
