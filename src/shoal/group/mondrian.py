@@ -13,7 +13,7 @@ Method
     apart from the others. Of all cuts that leave k records in every part, take the one that lowers the
     loss most, measured on the tight boxes of the parts. Stop where no cut fits. Nothing is withheld.
     With the option `widest`, boxes of more records than that are cut where they are widest, without a look
-    at the other columns: less than half the time on large tables.
+    at the other columns: less work on large tables.
 
 Cost
     Time O(n d^2 log n) for cuts near the middle, memory O(n d), n distinct rows and d columns.
