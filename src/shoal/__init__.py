@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     )
     from shoal.model.certificate import Certificate
     from shoal.model.clusters import Clusters
-    from shoal.model.codes import bands, icd9, icd10
+    from shoal.model.codes import bands, countries, icd9, icd10
     from shoal.model.comparison import Comparison, Fall
+    from shoal.model.days import ages, calendar
     from shoal.model.ends import bottom, rounded, top
     from shoal.model.exposure import Exposure, LaidOver, Linkage
     from shoal.model.facts import Facts
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from shoal.model.files import Files, Stored
     from shoal.model.graph import Graph
     from shoal.model.guess import Guess, Guesses
-    from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
+    from shoal.model.hierarchy import Hierarchy, bins, flat, prefixes
     from shoal.model.outline import outline_of, parse_outline
     from shoal.model.plan import Plan
     from shoal.model.preview import Preview, Profile
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bands": "model.codes",
+    "countries": "model.codes",
     "icd9": "model.codes",
     "icd10": "model.codes",
     "Skeleton": "run.skeleton",
@@ -137,7 +139,8 @@ _HOMES = {
     "bins": "model.hierarchy",
     "bottom": "model.ends",
     "cellular": "run.cellular",
-    "calendar": "model.hierarchy",
+    "ages": "model.days",
+    "calendar": "model.days",
     "check_database": "run.targets",
     "check_map": "run.targets",
     "check_output": "run.targets",
@@ -226,6 +229,7 @@ __all__ = [
     "Utility",
     "Verdict",
     "Whom",
+    "ages",
     "anonymize",
     "attack",
     "attack_series",
@@ -243,6 +247,7 @@ __all__ = [
     "check_table",
     "check_target",
     "compare",
+    "countries",
     "draw",
     "flat",
     "guess",

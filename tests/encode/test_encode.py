@@ -9,7 +9,8 @@ import pytest
 
 from shoal.encode import code, encode, missing_to_null, survey
 from shoal.errors import DataError, PlanError, TooFewRows
-from shoal.model.hierarchy import Hierarchy, bins, calendar, flat, prefixes
+from shoal.model.days import calendar
+from shoal.model.hierarchy import Hierarchy, bins, flat, prefixes
 from shoal.model.plan import Plan
 from silent import said_by
 

@@ -191,3 +191,8 @@ def test_a_plan_as_powershell_writes_it_is_read(encoding, tmp_path):
     path = tmp_path / "plan.yaml"
     path.write_text("k: 5\nquasi: [Größe]\n", encoding=encoding)
     assert shoal.read_plan(path) == {"k": 5, "quasi": ("Größe",)}
+
+
+def test_a_column_of_countries_gets_its_regions():
+    frame = pl.DataFrame({"Nationality": ["DE", "AT", "FRA", None], "country": ["DE", "zq", "AT", "FR"]})
+    assert [one.hierarchy for one in shoal.guess(frame).columns] == ["countries()", ""]

@@ -172,9 +172,9 @@ def test_builders_are_read_and_printed_alike(text, printed):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("suffixes(3)", "bins, bottom, calendar, flat"),
-        ("__import__('os').system('true')", "bins, bottom, calendar, flat"),
-        ("", "bins, bottom, calendar, flat"),
+        ("suffixes(3)", "bins, bottom, calendar, countries, flat"),
+        ("__import__('os').system('true')", "bins, bottom, calendar, countries, flat"),
+        ("", "bins, bottom, calendar, countries, flat"),
         ("prefixes", "falling lengths"),
         ("prefixes(a)", "takes numbers"),
         ("prefixes(5.5)", "takes numbers"),

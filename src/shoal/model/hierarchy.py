@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Builder", "Hierarchy", "bins", "calendar", "flat", "in_full", "prefixes"]
+__all__ = ["Builder", "Hierarchy", "bins", "flat", "in_full", "prefixes"]
 
 ROOT = "*"
 MOST_LEVELS = 100
@@ -338,39 +337,6 @@ def in_full(top: int, bottom: int) -> str:
         return str(number)
     digits = str(abs(number.numerator)).rjust(places + 1, "0")
     return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
-
-
-_CALENDAR: dict[str, Callable[[date], str]] = {
-    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
-    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
-    "year": lambda day: f"{day.year:04d}",
-    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
-    "century": lambda day: f"{day.year // 100:02d}00s",
-}
-
-
-def calendar(*levels: str) -> Builder:
-    """Levels of a date: `calendar("month", "year", "decade")`."""
-    order = list(_CALENDAR)
-    if not levels:
-        raise PlanError(
-            'calendar needs levels, such as calendar("month", "year", "decade").', field="hierarchies"
-        )
-    for level in levels:
-        if level not in _CALENDAR:
-            raise PlanError(
-                f"calendar has no level {level!r}. Choose one of: {', '.join(order)}.", field="hierarchies"
-            )
-    if [order.index(level) for level in levels] != sorted({order.index(x) for x in levels}):
-        raise PlanError(
-            f"calendar needs its levels from fine to coarse: {', '.join(order)}.", field="hierarchies"
-        )
-
-    def path(value: str) -> list[str]:
-        day = date.fromisoformat(value[:10])
-        return [_CALENDAR[level](day) for level in levels]
-
-    return Builder(f"calendar({', '.join(levels)})", path)
 
 
 def flat() -> Builder:

@@ -13,8 +13,9 @@ import polars as pl
 
 from shoal.errors import ShoalError
 from shoal.model.bands import usual_width
+from shoal.model.codes import countries
 from shoal.model.guess import Guess, Guesses, guess_kind
-from shoal.model.hierarchy import bins
+from shoal.model.hierarchy import Builder, bins
 from shoal.model.plain import has_text
 from shoal.model.whom import Repeats, Whom
 from shoal.read.frames import to_polars
@@ -182,17 +183,26 @@ def _hierarchy(values: pl.Series) -> str:
     width = usual_width(texts.to_list()) if len(texts) <= MOST_VALUES else None
     if width is not None and width.denominator == 1:
         builder = bins(2 * int(width), 4 * int(width))
-        try:
-            builder.build(texts.to_list(), column=values.name)
-        except ShoalError:
-            return ""
-        return builder.text
+        return builder.text if _fits(builder, texts) else ""
+    if _fits(countries(), texts):
+        return countries().text
     lengths = texts.str.len_chars()
     is_code = texts.str.contains(r"^[0-9A-Za-z]+$").all() and texts.str.contains(r"\d").all()
     least, most = lengths.min(), lengths.max()
     if not is_code or least != most or not isinstance(most, int) or most < 3:
         return ""
     return f"prefixes({', '.join(map(str, range(most, -1, -2 if most > 3 else -1)))})"
+
+
+def _fits(builder: Builder, texts: pl.Series) -> bool:
+    """Whether a builder has a place for every text."""
+    if len(texts) > MOST_VALUES:
+        return False
+    try:
+        builder.build(texts.to_list(), column=texts.name)
+    except ShoalError:
+        return False
+    return True
 
 
 def _role(name: str, values: pl.Series, kind: str) -> tuple[str, str]:

@@ -18,9 +18,10 @@ import polars as pl
 import yaml
 
 from shoal.errors import PlanError, ShoalError, choices
-from shoal.model.codes import bands, icd9, icd10
+from shoal.model.codes import bands, countries, icd9, icd10
+from shoal.model.days import ages, calendar
 from shoal.model.ends import bottom, rounded, top
-from shoal.model.hierarchy import ROOT, Builder, Hierarchy, bins, calendar, flat, prefixes
+from shoal.model.hierarchy import ROOT, Builder, Hierarchy, bins, flat, prefixes
 from shoal.model.outline import parse_outline
 from shoal.read.frames import to_polars
 from shoal.read.nodes import compose, scalar
@@ -186,8 +187,8 @@ def parse_builder(text: str) -> Builder:
     if match is None or name not in BUILDERS:
         raise PlanError(f"There is no hierarchy builder {name!r}. {choices(BUILDERS)}", field="hierarchies")
     words = [word.strip().strip("'\"") for word in match[2].split(",") if word.strip()]
-    if name == "calendar":
-        return calendar(*words)
+    if name in LEVELLED:
+        return LEVELLED[name](*words)
     if name in BARE:
         if words:
             raise PlanError(f"{name} takes nothing in its brackets: {name}().", field="hierarchies")
@@ -195,6 +196,8 @@ def parse_builder(text: str) -> Builder:
     try:
         if name == "prefixes":
             return prefixes(*(int(word) for word in words))
+        if name == "ages":
+            return ages(words[0] if words else "", *(int(word) for word in words[1:]))
         numbers = [float(word) if not word.lstrip("+-").isdigit() else int(word) for word in words]
         if name == "round":
             if len(numbers) != 1:
@@ -232,11 +235,14 @@ BUILDERS = {
     "round": "round(10)",
     "calendar": "calendar(month, year, decade)",
     "bands": "bands(18, 30, 65)",
-    "icd9": "icd9()",
-    "icd10": "icd10()",
+    "ages": "ages(2025-12-31, 5, 10)",
+    "countries": "countries()",
+    "icd9": "icd9(block, chapter)",
+    "icd10": "icd10(block, chapter)",
     "flat": "flat()",
 }
-BARE = {"flat": flat, "icd9": icd9, "icd10": icd10}
+BARE = {"flat": flat, "countries": countries}
+LEVELLED = {"calendar": calendar, "icd9": icd9, "icd10": icd10}
 
 
 def _lines(text: str, delimiter: str | None, column: str) -> Iterator[list[str]]:
