@@ -6,6 +6,7 @@
 
 Every table has its own number, so each can be made again alone. What is judged, and from what: see
 `fuzzing/judge.py`. Failures are printed by cause with the numbers of their tables; then the exit code is 1.
+A run that is interrupted (Ctrl-C, SIGTERM) prints what it has seen so far, and its exit code is 2.
 """
 
 from __future__ import annotations
@@ -13,22 +14,26 @@ from __future__ import annotations
 import argparse
 import multiprocessing as mp
 import os
+import signal
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty
-from typing import Any
+from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+EVERY = 250
+"""Tables between two lines that count."""
 LONGEST = 300.0
 """Seconds after which a table is taken to never end; on a new machine kernels compile first."""
 
 
 def work(seeds: list[int], out: Any) -> None:
     """Run tables one by one and say before each which it is."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, sums up and ends this process
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (the kernels' own words are not ours)
     from fuzzing.run import run_seed
 
@@ -126,10 +131,14 @@ class Tally:
             self.faults[fault].append(outcome.seed)
             self.plans.setdefault(fault, outcome.plan)
 
+    def line(self) -> str:
+        """How many so far."""
+        many, out, bad = self.tables.total(), self.published.total(), sum(map(len, self.faults.values()))
+        return f"{many:,} tables, {out:,} published ({100 * out / max(many, 1):.0f} %), {bad:,} faults"
+
     def show(self, *, plans: bool) -> None:
         """Print it all."""
-        many, out = self.tables.total(), self.published.total()
-        print(f"{many:,} tables, {out:,} published ({100 * out / max(many, 1):.0f} %)")
+        print(self.line())
         for method in sorted(self.tables):
             share = 100 * self.published[method] / self.tables[method]
             print(f"  {method:15} {self.published[method]:6,} of {self.tables[method]:6,}  {share:3.0f} %")
@@ -164,16 +173,33 @@ def main() -> int:
         tally.add(run_seed(asked.only))
         tally.show(plans=True)
         return int(bool(tally.faults))
-    began = time.monotonic()
+    signal.signal(signal.SIGTERM, _interrupted)
+    # tables are too small to be shared among threads, which would only wait for each other
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    began, last, whole = time.monotonic(), asked.seed - 1, True
     seeds = list(range(asked.seed, asked.seed + asked.tables))
-    for outcome in outcomes(seeds, asked.processes, asked.seconds):
-        tally.add(outcome)
-        if tally.tables.total() % 500 == 0:
-            print(f"{tally.tables.total():,} tables, {time.monotonic() - began:.0f} s", file=sys.stderr)
+    try:
+        for outcome in outcomes(seeds, asked.processes, asked.seconds):
+            last = max(last, outcome.seed)
+            for fault in outcome.faults:
+                if fault not in tally.faults:
+                    print(
+                        f"table {outcome.seed}: {fault.what}: {fault.detail}", file=sys.stderr, flush=True
+                    )
+            tally.add(outcome)
+            if tally.tables.total() % EVERY == 0:
+                print(f"{tally.line()}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        whole = False
+        print(f"interrupted after table {last}")
     tally.show(plans=asked.plans)
     took = time.monotonic() - began
-    print(f"{took:.0f} s, {1000 * took / max(tally.tables.total(), 1):.0f} ms a table")
-    return int(bool(tally.faults))
+    print(f"{took:.0f} s, {1000 * took / max(tally.tables.total(), 1):.0f} ms a table", flush=True)
+    return int(bool(tally.faults)) if whole else 2
+
+
+def _interrupted(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -115,14 +115,10 @@ class Measure:
         raise NotImplementedError
 
     def empty(self) -> Cell:
-        """An empty pair of bounds: missing, or a mix, which counts in full.
-
-        What it gives up in a column that has nothing else the docs do not say.
-        """
+        """An empty pair of bounds: missing, or a mix, which counts in full."""
         if not self.has_missing:
             raise ValueError("an empty pair in a column without missing cells")
-        says_nothing = all(value is None for value in self.values)
-        return Cell(math.nan if says_nothing else 1.0, lambda value: True)
+        return Cell(1.0, lambda value: True)
 
     @staticmethod
     def star() -> Cell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import shoal
 BENCH = Path(__file__).parent.parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
 
+import fuzz  # noqa: E402
 from fuzzing import cases, columns, flow, judge, leaks, optimum, published, run  # noqa: E402
 from fuzzing.cells import Labels, Line, Nodes, Tree, counts_in, members_of  # noqa: E402
 
@@ -41,6 +43,25 @@ def test_every_method_style_cell_and_door_comes_up():
     assert {case.door for case in made} == {"polars", "pandas", "arrow", "file"}
     assert {case.ending for case in made} == {".csv", ".tsv", ".parquet", ".arrow"}
     assert {one.kind for case in made for one in case.quasi} == {*columns.QUASI}
+
+
+def test_an_interrupted_run_says_what_it_has_seen(monkeypatch, capsys):
+    def some(seeds, processes, seconds):
+        yield run.Outcome(seeds[0], "mdav", is_published=True)
+        yield run.Outcome(seeds[1], "mdav", faults=[judge.Fault("class below k", "somewhere")])
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(fuzz, "outcomes", some)
+    monkeypatch.setattr(sys, "argv", ["fuzz.py", "--seed", "10"])
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert fuzz.main() == 2
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    said = capsys.readouterr()
+    assert "interrupted after table 11" in said.out
+    assert "2 tables, 1 published (50 %), 1 faults" in said.out
+    assert "table 11: class below k: somewhere" in said.err
 
 
 # a release that is broken on purpose

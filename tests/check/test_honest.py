@@ -120,6 +120,53 @@ def test_whoever_is_counted_an_honest_release_holds(tmp_path, whom):
     assert not denied(shoal.verify(files.table, files.certificate))
 
 
+ALL_MISSING = {
+    "number": pl.Series("age", [None] * 4, dtype=pl.Int64),
+    "date": pl.Series("age", ["?", "", "?", ""]),
+    "label": pl.Series("age", [None] * 4, dtype=pl.String),
+}
+
+
+@pytest.mark.parametrize("cells", ["text", "bounds", "middle", "id"])
+@pytest.mark.parametrize("kind", [*ALL_MISSING, "place"])
+def test_a_column_of_missing_cells_alone_is_verified(tmp_path, kind, cells):
+    frame = pl.DataFrame({"town": ["a", "a", "b", "b"], "x": list("uvuv")})
+    columns, quasi = ALL_MISSING.get(kind), "age"
+    if columns is None:
+        frame = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in ("lat", "lon"))
+        kind, quasi = "place(lat, lon)", "home"
+    else:
+        frame = frame.with_columns(columns)
+    words = {"k": 2, "quasi": ["town", quasi], "sensitive": ["x"], "missing": ["?"], "method": "k-member"}
+    kinds = {"town": "label", quasi: kind}
+    files = shoal.anonymize(frame, kinds=kinds, cells=cells, **words).write(tmp_path / "out.csv")
+    assert not denied(shoal.verify(files.table, files.certificate))
+    given = {"original": frame, "missing": ["?"]}
+    assert not denied(shoal.verify(files.table, files.certificate, **given))
+    assert not denied(shoal.verify(files.table, files.certificate, receipt=files.receipt, **given))
+    # empty bounds may be a mix of missing and present, so a reader must count them in full
+    column = json.loads(files.certificate.read_text())["columns"][1]
+    if cells != "middle" or kind == "label":
+        assert column["loss"] == (1.0 if cells == "bounds" and kind != "label" else 0.0)
+
+
+@pytest.mark.parametrize(("values", "least"), [(["a", "b", "c", "d"], 1), (["a", None, "a", None], 1)])
+def test_a_label_that_is_starred_is_verified(tmp_path, values, least):
+    frame = pl.DataFrame({"town": values, "x": list("uvuv")})
+    words = {"k": 4, "quasi": ["town"], "sensitive": ["x"], "kinds": {"town": "label"}, "method": "levels"}
+    files = shoal.anonymize(frame, **words).write(tmp_path / "out.csv")
+    assert shoal.read_table(files.table).frame["town"].to_list() == ["*"] * 4
+    found = shoal.verify(files.table, files.certificate)
+    assert not denied(found)
+    assert {finding.claim: finding.holds for finding in found}["loss of town"] is None
+    assert not denied(shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt))
+    # one value alone is never starred
+    text = json.loads(files.certificate.read_text())
+    text["columns"][0]["denominator"] = least - 1.0
+    files.certificate.write_text(json.dumps(text))
+    assert "loss of town" in {one.claim for one in denied(shoal.verify(files.table, files.certificate))}
+
+
 WRONG = ([], {}, "x", "", -1, 10**400, None, True, 0.5, 1e999, [[]], ["x"], {"x": {}}, {"x": "x"})
 
 

@@ -16,7 +16,7 @@ from shoal.check.claims import MEASURED, TOLERANCE, Claims, close
 from shoal.check.kanonymity import Classes
 from shoal.check.loss import loss_of_column, published_names, read_column, total_of
 from shoal.check.ruler import NODES, PLACES, RANGES, STARS, Ruler
-from shoal.model.cell import parse_set
+from shoal.model.cell import SUPPRESSED, parse_set
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.facts import TOTAL_LOSS
@@ -157,10 +157,11 @@ def _denominator(said: ColumnLoss, known: Evidence, ruler: Ruler) -> tuple[bool,
         if known.claims.loss == "levels" and ruler.published == NODES:
             return denominator in {float(tree.height), float(max(tree.height, 1))}, True
         return denominator in {len(tree.leaves) - 1.0, float(len(tree.leaves))}, True
-    members: set[str | None] = set()
-    for cell in known.table[said.name].cast(pl.String).unique().to_list():
-        members |= set(parse_set(cell))
+    cells = known.table[said.name].cast(pl.String).unique().to_list()
+    members = {member for cell in cells if cell != SUPPRESSED for member in parse_set(cell)}
     shown = float(max(0, len(members) - 1))
+    if SUPPRESSED in cells:  # one value alone is never suppressed
+        return denominator >= max(shown, 1.0), False
     # every value of a label stands in some set, unless its rows are withheld or stand for no record
     if known.is_whole and known.claims.count is None and known.claims.kinds.get(said.name) == "label":
         return denominator == shown, True

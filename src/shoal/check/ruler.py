@@ -40,11 +40,11 @@ class Reading:
 class Ruler:
     """How to read the cells of one column.
 
-    `most` is what a suppressed cell loses. `missing` is the code of missing cells: -1 where the
-    column has none, None where that is not known. What is None of `nodes` (name -> first leaf, last
-    leaf, level), `places` (value -> code) and `numbers` (value of each code) is not known and not
-    judged. A place has two `sides`, each read like a range and divided by the whole; `parts` are the
-    columns it is made of.
+    A suppressed cell loses the whole column, whatever stands in it: it tells nothing. `missing` is the code
+    of missing cells: -1 where the column has none, None where that is not known. What is None of `nodes`
+    (name -> first leaf, last leaf, level), `places` (value -> code) and `numbers` (value of each code) is
+    not known and not judged. A place has two `sides`, each read like a range and divided by the whole;
+    `parts` are the columns it is made of.
     """
 
     name: str
@@ -53,7 +53,6 @@ class Ruler:
     published: str
     kind: str = "number"
     by_levels: bool = False
-    most: float = 1.0
     missing: int | None = None
     size: int = 0
     nodes: Mapping[str, tuple[int, int, int]] | None = None
@@ -69,7 +68,7 @@ class Ruler:
         if cell is None:
             return None if self.missing == -1 else Reading(0.0, self._run(self.missing))
         if cell == SUPPRESSED:
-            return Reading(self.most, ((0, self.size - 1),) if self.size else None)
+            return self._anything()
         if self.published == RANGES:
             return self._between(*parse_range(cell))
         if self.published == NODES:
@@ -81,9 +80,7 @@ class Ruler:
     def read_ends(self, low: str | None, high: str | None) -> Reading | None:
         """Understand two typed bounds. Null may hide a mix with missing cells: it counts in full."""
         if low is None and high is None:
-            if self.missing == -1:
-                return None
-            return Reading(self.most, ((0, self.size - 1),) if self.size else None)
+            return None if self.missing == -1 else self._anything()
         if low is None or high is None:
             return None
         return self._between(low, high)
@@ -107,7 +104,10 @@ class Ruler:
 
     def _everywhere(self) -> Reading:
         runs = [((0, side.size - 1),) if side.size else None for side in self.sides]
-        return Reading(self.most, *runs)
+        return Reading(1.0, *runs)
+
+    def _anything(self) -> Reading:
+        return Reading(1.0, ((0, self.size - 1),) if self.size else None)
 
     def _box(self, pairs: Sequence[tuple[str, str]]) -> Reading | None:
         if len(pairs) != len(self.sides):
@@ -180,7 +180,6 @@ def ruler_of(column: Column, *, loss: str) -> Ruler | None:
             column.denominator,
             column.parts,
             numbers=column.numbers,
-            most=sum(axis.share for axis in column.axes),
             missing=column.axes[0].missing,
         )
     axis = column.axes[0]
@@ -206,7 +205,6 @@ def ruler_of(column: Column, *, loss: str) -> Ruler | None:
         published=published,
         kind=column.kind,
         by_levels=loss == "levels",
-        most=axis.share,
         missing=axis.missing,
         size=axis.size,
         nodes=nodes,
@@ -222,7 +220,6 @@ def place_ruler(
     parts: tuple[str, ...],
     *,
     numbers: tuple[NDArray[np.float64], ...] = (),
-    most: float = 1.0,
     missing: int | None = None,
 ) -> Ruler:
     """The ruler of a place; without `numbers` it measures but does not know what a cell covers."""
@@ -246,7 +243,6 @@ def place_ruler(
         denominator=denominator,
         published=PLACES,
         kind="place",
-        most=most,
         missing=missing,
         sides=sides,
         parts=parts,
