@@ -87,7 +87,7 @@ def anonymize(table: Path) -> None:
         "person",
     ]
     words += [
-        "--hierarchy",
+        "--hierarchies",
         "zip=prefixes(5, 3, 1)",
         "--effort",
         "quick",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.check import centres
 from shoal.check.kanonymity import Classes, classes_of, codes_of, records_of
+from shoal.model.distinct import distinct
 from shoal.model.plan import Plan
 from shoal.model.whom import Behind
 
@@ -74,7 +75,7 @@ def pairs_of(classes: Classes, persons: Behind) -> tuple[Integers, Integers, int
     codes, people = people_of(persons.who)
     label = classes.label[persons.line]
     alive = label >= 0
-    pairs = np.unique(label[alive] * people + codes[alive])
+    pairs = distinct(label[alive] * people + codes[alive])
     return pairs // people, pairs % people, people
 
 

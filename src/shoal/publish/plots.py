@@ -1,26 +1,30 @@
-"""Loss and time over k, one line per method."""
+"""Figures by Matplotlib: loss and time over k, one line per method; a release by columns and classes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from shoal.model.certificate import Certificate
 from shoal.model.comparison import Trial
 from shoal.publish.target import Drawing, check_file, draw_alone
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["check_plot", "draw_comparison"]
+__all__ = ["check_plot", "draw_comparison", "draw_figure", "release_figure"]
 
 FORMATS = {".png": "png", ".svg": "svg"}
 # readable in print and for the colour-blind: colour, marker and dashes all differ
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#333333")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
+PLAIN: Any = {"svg.fonttype": "none", "svg.hashsalt": "shoal", "font.size": 10}
+"""Text stays text in an SVG, and the same figure gives the same bytes."""
+MOST_NAMES = 12
 
 
 def check_plot(path: str | os.PathLike[str], *, inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
@@ -36,8 +40,7 @@ def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Pa
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator
 
-    # text stays text in an SVG, and the same comparison gives the same bytes
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "shoal", "font.size": 10}):
+    with rc_context(PLAIN):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         FigureCanvasAgg(figure)
         loss, time = figure.subplots(1, 2)
@@ -61,10 +64,59 @@ def draw_comparison(trials: Sequence[Trial], path: str | os.PathLike[str]) -> Pa
         handles, labels = loss.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside right upper", frameon=False)
-        suffix = target.suffix.lower()
-        metadata = {"Date": None} if suffix == ".svg" else None
-        save = partial(figure.savefig, format=FORMATS[suffix], dpi=150, metadata=metadata)
-        return draw_alone(Drawing(target, "plot", save))
+        return draw_figure(figure, target)
+
+
+def release_figure(certificate: Certificate, sizes: Sequence[tuple[str, int]]) -> Figure:
+    """The loss of every column, and how many classes there are of each size; each bar with its number."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with rc_context(PLAIN):
+        figure = Figure(figsize=(11, 4.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        lost, classes = figure.subplots(1, 2)
+        columns = [column for column in certificate.columns if column.loss is not None][::-1]
+        bars = lost.barh(
+            range(len(columns)), [100 * (one.loss or 0.0) for one in columns], color=COLOURS[0]
+        )
+        lost.set_yticks(range(len(columns)), [_plain(one.name) for one in columns])
+        lost.bar_label(bars, [f"{100 * (one.loss or 0.0):.3g} %" for one in columns], padding=3)
+        lost.set(title="Loss by column", xlabel="percent of what the column could tell")
+        lost.margins(x=0.15)
+        names = [name for name, _ in sizes]
+        bars = classes.bar(range(len(sizes)), [many for _, many in sizes], color=COLOURS[0])
+        every = -(-len(sizes) // MOST_NAMES) or 1
+        classes.set_xticks(range(0, len(sizes), every), names[::every])
+        if every == 1:
+            classes.bar_label(bars, [f"{many:,}" for _, many in sizes], padding=2)
+        classes.set(
+            title=f"Classes by size, k = {certificate.k}", xlabel="rows in the class", ylabel="classes"
+        )
+        for axes in (lost, classes):
+            axes.spines[["top", "right"]].set_visible(False)
+        return figure
+
+
+def draw_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Draw a figure to a PNG or SVG file, which appears whole or not at all."""
+    from matplotlib import rc_context
+
+    target = check_plot(path)
+    suffix = target.suffix.lower()
+    metadata = {"Date": None} if suffix == ".svg" else None
+
+    def save(file: Path) -> None:
+        with rc_context(PLAIN):
+            figure.savefig(file, format=FORMATS[suffix], dpi=150, metadata=metadata)
+
+    return draw_alone(Drawing(target, "plot", save))
+
+
+def _plain(name: str) -> str:
+    """A column's name as it is: Matplotlib takes what stands between dollar signs for mathematics."""
+    return name.replace("$", r"\$")
 
 
 def _lines(axes: Axes, trials: Sequence[Trial], methods: Sequence[str], figure: str) -> None:

@@ -19,6 +19,7 @@ from shoal.kernels.distance.spans import boxes, group_losses, spans
 from shoal.model.cell import SUPPRESSED, print_set
 from shoal.model.coded import Coded, Metric
 from shoal.model.column import SET, Column
+from shoal.model.distinct import distinct
 from shoal.model.figures import Places
 from shoal.model.grouping import Grouping
 from shoal.recode.generalize import nodes, text_of
@@ -82,7 +83,7 @@ def _sets(
     codes: NDArray[np.int32], group: NDArray[np.int32], groups: int, size: int
 ) -> tuple[NDArray[np.int32], tuple[Members, ...]]:
     """The place of each group's members among the sets that occur."""
-    pairs = np.unique(group.astype(np.int64) * size + codes)
+    pairs = distinct(group.astype(np.int64) * size + codes)
     starts = np.searchsorted(pairs, np.arange(groups + 1, dtype=np.int64) * size)
     members = (pairs % size).tolist()
     known: dict[Members, int] = {}

@@ -14,6 +14,7 @@ from shoal.kernels.distance.spans import boxes
 from shoal.model.cell import SUPPRESSED, print_range, print_set, print_value
 from shoal.model.coded import Coded
 from shoal.model.column import SET, Column
+from shoal.model.distinct import distinct
 from shoal.model.grouping import Grouping
 from shoal.model.levels import levels_of
 from shoal.model.plan import Plan
@@ -132,7 +133,7 @@ def _sets(
     column: Column, codes: NDArray[np.int32], group: NDArray[np.int32], groups: int
 ) -> list[str | None]:
     size = column.axes[0].size
-    pairs = np.unique(group.astype(np.int64) * size + codes)
+    pairs = distinct(group.astype(np.int64) * size + codes)
     starts = np.searchsorted(pairs, np.arange(groups + 1, dtype=np.int64) * size)
     members = (pairs % size).tolist()
     names: list[str | None] = [*column.values, None]

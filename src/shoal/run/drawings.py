@@ -16,7 +16,7 @@ from shoal.publish.report import losses_drawn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["svg"]
+__all__ = ["in_few", "svg"]
 
 MOST_SIZES = 24
 
@@ -52,7 +52,7 @@ def _(value: Certificate) -> str:
 
 @svg.register
 def _(value: Verdict) -> str:
-    rows = _in_few(value.sizes)
+    rows = in_few(value.sizes)
     said = ", ".join(f"{number:,} of {name}" for name, number in rows)
     return upright(rows, label=f"Classes by size: {said}")
 
@@ -90,7 +90,7 @@ def _(value: Fall) -> str:
     return fall(points, label=f"Loss: {points[-1].y:.3g} %") if points else ""
 
 
-def _in_few(sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
+def in_few(sizes: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     """Classes by size, sizes in equal ranges where they are many."""
     if len(sizes) <= MOST_SIZES:
         return [(f"{size:,}", classes) for size, classes in sizes]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal import engines
 from shoal.engines import Published
@@ -24,6 +24,9 @@ from shoal.model.whom import Repeats
 from shoal.publish.report import losses_drawn
 from shoal.run.notes import notes_of
 from shoal.run.recoding import Recoding
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Release"]
 
@@ -175,6 +178,19 @@ class Release:
             lookups=self.lookups,
             missing=self.plan.missing,
         )
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A figure of Matplotlib: the loss of every column, and the classes by size; no cell is in it.
+
+        With a `path` (.png or .svg) it is drawn there as well.
+        """
+        from shoal.publish.plots import draw_figure, release_figure
+        from shoal.run.drawings import in_few
+
+        figure = release_figure(self.certificate, in_few(self.verdict.sizes))
+        if path is not None:
+            draw_figure(figure, path)
+        return figure
 
     @property
     def notes(self) -> tuple[str, ...]:
