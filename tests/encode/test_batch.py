@@ -63,7 +63,8 @@ def test_missing_cells_where_there_were_none_are_refused() -> None:
 
 def test_carried_values_stand_in_their_order_and_missing_is_last() -> None:
     cells = pl.Series("ill", ["flu", " ? ", "cold", None, ""])
-    carried = carried_of(cells, Plan(k=2, quasi=("a",), missing=("?",)))
+    carried = carried_of(cells, np.array([3, 1, 4, 1, 5]), Plan(k=2, quasi=("a",), missing=("?",)))
+    assert carried.records.tolist() == [4, 3, 7]
     assert carried.values.to_list() == ["cold", "flu"]
     assert carried.size == 3
     codes = carried.lookup.codes_of(pa.array(["cold", "flu", None, " ? ", ""]))

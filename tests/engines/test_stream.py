@@ -173,9 +173,6 @@ def test_labels_and_trees_of_sets_are_published_as_in_memory() -> None:
     [
         ({"style": "means"}, "style"),
         ({"cells": "bounds"}, "cells"),
-        ({"unit": "cost", "keep": ()}, "unit"),
-        ({"count": "cost", "keep": ()}, "count"),
-        ({"rules": ["ill: 2-diverse"]}, "rules"),
         ({"method": "forest"}, "method"),
         ({"stop_at": 1.1}, "stop_at"),
         ({"kinds": {"town": "place(income, height)"}, "quasi": ("town",), "hierarchies": {}}, "kinds"),
@@ -206,10 +203,14 @@ def test_a_folder_for_scratch_must_be_there_and_have_room(
 
 def test_an_identifier_that_repeats_asks_whom_k_counts(frame: pl.DataFrame) -> None:
     named = frame.with_columns((pl.int_range(pl.len()) // 2).cast(pl.String).alias("who"))
-    words = mixed_words(identifier=("who",), **CUTS)
-    with pytest.raises(shoal.DataError, match="'who' is an identifier that repeats: 1,000") as error:
+    named = pl.concat([named[::2], named[::2].with_columns(ill=pl.lit("ill 1"))])
+    words = mixed_words(identifier=("who",), part=200, **CUTS)
+    with pytest.raises(shoal.TooFewPersons, match="'who' repeats") as error:
         shoal.anonymize(named, **words)
+    with pytest.raises(shoal.TooFewPersons) as known:
+        shoal.anonymize(named, **{**words, "engine": "memory", "part": 10**6})
     assert error.value.field == "unit"
+    assert error.value.fewest == known.value.fewest == 2
     found = shoal.anonymize(named, unit="rows", **words)
     assert found.repeats[0].rows == 2000
     assert "who" not in found.table.collect_schema().names()

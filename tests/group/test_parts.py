@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from mixed_tables import mixed_table, mixed_words
 from shoal.encode import encode
 from shoal.encode.keys import keys_needed, pack_keys, unpack_keys
 from shoal.group.parts.cut import cut_into_parts, merge_small, parts_of
+from shoal.group.parts.persons import numbers_of_persons
 from shoal.group.parts.sample import add, count_tuples, hashes_of, thin
+from shoal.kernels.parts.hashes import hash_texts
 from shoal.kernels.parts.tree import grow_tree
 from shoal.model.coded import Coded
 from shoal.model.plan import Plan
@@ -57,6 +60,40 @@ def test_small_parts_join_the_next_and_the_last_join_the_one_before(
     records: list[int], block: list[int]
 ) -> None:
     assert merge_small(np.array(records), 4).tolist() == block
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "known"),
+    [
+        ("", 0, 0xEF46DB3751D8E999),
+        ("a", 0, 0xD24EC4F1A98C6E5B),
+        ("abc", 0, 0x44BC2CF5AD770999),
+        ("Nobody inspects the spammish repetition", 0, 0xFBCEA83C8A378BF1),
+    ],
+)
+def test_texts_have_the_published_hashes(text: str, seed: int, known: int) -> None:
+    letters = np.frombuffer(f"-{text}?".encode(), dtype=np.uint8)
+    out = np.empty(1, dtype=np.uint64)
+    hash_texts(letters, np.array([1, 1 + len(text)]), np.uint64(seed), out)
+    assert int(out[0]) == known
+
+
+def test_persons_are_told_apart_by_what_names_them() -> None:
+    names = pa.array(["ann", " ann ", "bob", None, "?", "", "n" * 70])
+    numbers = numbers_of_persons(names, ("?",))
+    assert numbers[0] == numbers[1] != numbers[2]
+    assert numbers[3:6].tolist() == [0, 0, 0]
+    assert np.unique(numbers).size == 4
+    assert np.array_equal(numbers, numbers_of_persons(names.dictionary_encode(), ("?",)))
+    assert np.array_equal(numbers[2:5], numbers_of_persons(names[2:5], ("?",)))
+    whole = numbers_of_persons(pa.array([7, 0, None, -9], type=pa.int32()), ("-9",))
+    assert whole[2:].tolist() == [0, 0]
+    assert whole[1] != 0
+    assert np.array_equal(whole, numbers_of_persons(pa.chunked_array([[7, 0, None, -9]]), ("-9",)))
+    for other in ([1.5, -0.0, 0.0, None], [True, False, False, None]):
+        found = numbers_of_persons(pa.array(other), ())
+        assert found[1] == found[2] != found[0]
+        assert found[3] == 0
 
 
 @pytest.mark.parametrize("sizes", [[3, 4, 5], [2**31 - 1, 2**31 - 1, 7], [2**31 - 1] * 5])

@@ -12,7 +12,9 @@ from shoal.check.judge import judge
 from shoal.check.laid_over import Dated, lay_over
 from shoal.check.measured import check_receipt
 from shoal.check.original import verify_original
+from shoal.check.passing import class_ends
 from shoal.check.persons import persons_in_classes
+from shoal.check.persons_in_order import any_in_classes, persons_by_class
 from shoal.check.series import Line, judge_lists, judge_register, rule_lists
 from shoal.check.verify import verify_release
 
@@ -20,7 +22,9 @@ __all__ = [
     "Claims",
     "Dated",
     "Line",
+    "any_in_classes",
     "check_receipt",
+    "class_ends",
     "expose",
     "judge",
     "judge_any",
@@ -29,6 +33,7 @@ __all__ = [
     "judge_register",
     "lay_over",
     "link",
+    "persons_by_class",
     "persons_in_classes",
     "ranges_in",
     "rule_lists",

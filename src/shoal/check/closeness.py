@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from shoal.check.mix import Mix
 
-__all__ = ["equal_distance", "ordered_distance"]
+__all__ = ["equal_distances", "ordered_distances"]
 
 Floats = NDArray[np.float64]
 
 
-def equal_distance(mix: Mix, sizes: Floats, whole: Floats | None = None) -> float:
-    """The greatest distance where all values are equally far apart: half the sum of |p - q|.
+def equal_distances(mix: Mix, sizes: Floats, whole: Floats | None = None) -> Floats:
+    """The distance of each class where all values are equally far apart: half the sum of |p - q|.
 
     `whole` has the share of each value in the whole table, where the classes are not all of it.
     """
@@ -26,18 +26,19 @@ def equal_distance(mix: Mix, sizes: Floats, whole: Floats | None = None) -> floa
     q = whole[mix.value]
     # values that a class lacks differ by their whole share: 1 less the shares of those it has
     here = np.add.reduceat(np.abs(p - q) - q, starts)
-    return float(max(0.0, ((here + 1.0) / 2).max()))
+    distances: Floats = np.maximum(0.0, (here + 1.0) / 2)
+    return distances
 
 
-def ordered_distance(mix: Mix, sizes: Floats, whole: Floats | None = None) -> float:
-    """The greatest earth mover's distance where values stand in a row, 1 from first to last.
+def ordered_distances(mix: Mix, sizes: Floats, whole: Floats | None = None) -> Floats:
+    """The earth mover's distance of each class where values stand in a row, 1 from first to last.
 
     Per class the sum over the m - 1 gaps between neighbouring values of |P - Q| / (m - 1), P and Q
     summed up to the gap. Between two values that a class has, P is constant and Q rises, so a run of
     gaps is two differences of prefix sums: no table of classes by values is ever made.
     """
     if mix.values < 2:
-        return 0.0
+        return np.zeros(sizes.size)
     up_to = np.cumsum(_whole(mix) if whole is None else whole)[:-1]
     total = np.r_[0.0, np.cumsum(up_to)]
     gaps = up_to.size
@@ -53,8 +54,8 @@ def ordered_distance(mix: Mix, sizes: Floats, whole: Floats | None = None) -> fl
     below = level * (split - begin) - (total[split] - total[begin])
     above = (total[end] - total[split]) - level * (end - split)
     lead = total[np.minimum(mix.value[starts], gaps)]  # gaps before the first value, where P is 0
-    distance = (np.add.reduceat(below + above, starts) + lead) / gaps
-    return float(max(0.0, distance.max()))
+    distances: Floats = np.maximum(0.0, (np.add.reduceat(below + above, starts) + lead) / gaps)
+    return distances
 
 
 def _whole(mix: Mix) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.check.closeness import equal_distance, ordered_distance
+from shoal.check.closeness import equal_distances, ordered_distances
 from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.mix import Mix, mix_of
 from shoal.model.verdict import Sensitive
@@ -45,6 +45,9 @@ def worst_of(
     `whole` has the shares of the values in the whole table, where these are not all of its classes.
     """
     starts = mix.start[:-1]
+    ordered = None
+    if by_rank is not None:
+        ordered = float(ordered_distances(by_rank, sizes, whole_by_rank).max())
     share = mix.records / np.repeat(sizes, np.diff(mix.start))
     entropy = -np.add.reduceat(share * np.log(share), starts)
     largest = np.maximum.reduceat(mix.records, starts).astype(np.float64)
@@ -56,8 +59,8 @@ def worst_of(
         entropy=float(np.exp(entropy.min())),
         recursive=float(recursive.max()),
         largest_share=float((largest / sizes).max()),
-        closeness_equal=equal_distance(mix, sizes, whole),
-        closeness_ordered=None if by_rank is None else ordered_distance(by_rank, sizes, whole_by_rank),
+        closeness_equal=float(equal_distances(mix, sizes, whole).max()),
+        closeness_ordered=ordered,
     )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check.closeness import equal_distances, ordered_distances
 from shoal.check.diversity import numbers_of
 from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.mix import Mix, mix_of
@@ -17,10 +19,11 @@ from shoal.model.hierarchy import Hierarchy
 from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.verdict import Ruling
 
-__all__ = ["broken", "rule_on", "rulings_of", "unit_ruling"]
+__all__ = ["Close", "broken", "close_on", "rule_on", "rulings_of", "unit_ruling"]
 
 _TOLERANCE = 1e-9
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 def rulings_of(
@@ -32,15 +35,11 @@ def rulings_of(
 
 def rule_on(series: pl.Series, classes: Classes, rule: Rule, tree: Hierarchy | None) -> Ruling:
     """One rule on the values of one column; empty text and missing are one value."""
-    if series.dtype == pl.String:
-        series = series.set(series == "", None)
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
     if classes.sizes.size == 0:
         return Ruling(rule.text, 0.0, False)
+    series = _one_missing(series)
     if rule.kind == CLOSE:
-        found = _distances(series, classes, rule, tree)
-        return _ruling(rule, found, found <= rule.limit + _TOLERANCE, worst=np.max)
+        return close_on(Close.of(series, classes.records, rule, tree), np.arange(len(series)), classes)
     sizes = classes.sizes.astype(np.float64)
     mix = mix_of(classes, *codes_of(series))
     starts = mix.start[:-1]
@@ -75,44 +74,65 @@ def _commonest(mix: Mix, many: int) -> Floats:
     return np.bincount(owner[kept], weights=weights, minlength=mix.start.size - 1).astype(np.float64)
 
 
-def _distances(series: pl.Series, classes: Classes, rule: Rule, tree: Hierarchy | None) -> Floats:
-    """How far each class's distribution is from the table's."""
+def _one_missing(series: pl.Series) -> pl.Series:
+    """Empty text and what is no number are missing."""
+    if series.dtype == pl.String:
+        return series.set(series == "", None)
+    return series.fill_nan(None) if series.dtype.is_float() else series
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Close:
+    """A rule of closeness, and how it sees the cells of a whole table.
+
+    `codes` has a line per step of the hierarchy, of which other distances have one; `shares` those of its
+    codes in the whole table.
+    """
+
+    rule: Rule
+    codes: tuple[Integers, ...]
+    shares: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, cells: pl.Series, records: Integers, rule: Rule, tree: Hierarchy | None) -> Close:
+        """From all cells, or from the different ones with their records."""
+        codes = _steps(_one_missing(cells), rule, tree)
+        held = [np.bincount(its, weights=records) for its in codes]
+        return cls(rule, codes, tuple(its / max(its.sum(), 1.0) for its in held))
+
+
+def _steps(series: pl.Series, rule: Rule, tree: Hierarchy | None) -> tuple[Integers, ...]:
+    """Codes of the cells, one array per step of the hierarchy."""
     if rule.distance == "equal":
-        return _apart(classes, *codes_of(series))
+        return (codes_of(series)[0],)
     if rule.distance == "ordered":
         numbers = numbers_of(series)
         ranks = (series if numbers is None else numbers).rank("dense").cast(pl.Int64)
         last = int(ranks.max() or 0)  # type: ignore[arg-type]
-        codes = ranks.fill_null(last + 1).to_numpy() - 1
-        size = int(codes.max()) + 1
-        # each gap between neighbouring values parts the values in two
-        halves = [_apart(classes, (codes > gap).astype(np.int64), 2) for gap in range(size - 1)]
-        return np.sum(halves, axis=0) / (size - 1) if halves else np.zeros(classes.sizes.size)
+        return (ranks.fill_null(last + 1).to_numpy() - 1,)
     assert tree is not None, "a rule by hierarchy comes with its tree"
     place = {leaf: at for at, leaf in enumerate(tree.leaves)}
     text = series.cast(pl.String) if not series.dtype.is_float() else _whole(series)
     codes = np.array([place.get(value, len(place)) for value in text.to_list()], dtype=np.int64)
-    height = max(tree.height, 1)
-    total = np.zeros(classes.sizes.size)
-    for level in range(height):
-        first = np.append(tree.first[min(level, tree.height)], len(place)).astype(np.int64)
-        total += _apart(classes, first[codes], len(place) + 1)
-    return total / height
+    return tuple(
+        np.append(tree.first[min(level, tree.height)], len(place)).astype(np.int64)[codes]
+        for level in range(max(tree.height, 1))
+    )
+
+
+def close_on(close: Close, cells: Integers, classes: Classes) -> Ruling:
+    """The rule on some classes, whose rows have these cells by their places in what it has seen."""
+    measure = ordered_distances if close.rule.distance == "ordered" else equal_distances
+    sizes = classes.sizes.astype(np.float64)
+    total = np.zeros(sizes.size)
+    for codes, shares in zip(close.codes, close.shares, strict=True):
+        total += measure(mix_of(classes, codes[cells], shares.size), sizes, shares)
+    found = total / len(close.codes)
+    return _ruling(close.rule, found, found <= close.rule.limit + _TOLERANCE, worst=np.max)
 
 
 def _whole(series: pl.Series) -> pl.Series:
     return series.cast(pl.Int64).cast(pl.String)
-
-
-def _apart(classes: Classes, codes: NDArray[np.int64], values: int) -> Floats:
-    """Half the sum of |p - q| over the values, per class."""
-    mix = mix_of(classes, codes, values)
-    whole = np.bincount(mix.value, weights=mix.records, minlength=values) / classes.total
-    p = mix.records / np.repeat(classes.sizes.astype(np.float64), np.diff(mix.start))
-    q = whole[mix.value]
-    # values that a class lacks differ by their whole share: 1 less the shares of those it has
-    here = np.add.reduceat(np.abs(p - q) - q, mix.start[:-1])
-    return np.maximum(0.0, (here + 1.0) / 2)
 
 
 def unit_ruling(unit: str, standing: Standing, k: int) -> Ruling:

@@ -13,13 +13,14 @@ from shoal.encode import rule
 from shoal.encode.space import space_of
 from shoal.encode.survey import look_up, missing_to_null, survey
 from shoal.errors import TooFewRows
-from shoal.model.coded import Coded, Held, pack
+from shoal.model.coded import Coded, Held, Ruled, pack
 from shoal.model.column import Column
 from shoal.model.known import Known
 from shoal.model.plain import counts_of
 from shoal.model.plan import Plan
+from shoal.model.rule import Rule
 
-__all__ = ["code", "encode", "missing_to_null", "survey"]
+__all__ = ["code", "distinct_lines", "encode", "hold", "missing_to_null", "survey"]
 
 Codes = NDArray[np.int32]
 
@@ -41,7 +42,7 @@ def code(frame: pl.DataFrame, known: Known, plan: Plan, *, matrix: Any = None) -
     columns = [book.column for book in known.books]
     codes = [its_codes for book in known.books for its_codes in look_up(frame, book)]
     axes = [(axis, column.weight) for column in columns for axis in column.axes]
-    distinct, row = _distinct(codes, [axis.size for axis, _ in axes])
+    distinct, row = distinct_lines(codes, [axis.size for axis, _ in axes])
     count = np.rint(np.bincount(row, weights=records, minlength=len(distinct))).astype(np.int64)
     metric = pack(axes)
     counted = _counted(columns, distinct, count)
@@ -58,24 +59,40 @@ def code(frame: pl.DataFrame, known: Known, plan: Plan, *, matrix: Any = None) -
 
 
 def _with_rules(frame: pl.DataFrame, plan: Plan, plain: Coded) -> Coded:
-    """The same table, its distinct rows parted by what the rules look at."""
     columns, values = rule.code_of_values(frame, plan)
     named = plan.whom.unit
     unit = rule.code_of_unit(missing_to_null(frame[named], plan)) if named is not None else None
+    return hold(plain, plan.rules_read, columns, values, unit)
+
+
+def hold(
+    plain: Coded,
+    rules: tuple[Rule, ...],
+    columns: tuple[Ruled, ...],
+    values: list[Codes],
+    unit: tuple[Codes, int] | None,
+    *,
+    shares: tuple[NDArray[np.float64], ...] = (),
+) -> Coded:
+    """The same table, its distinct rows parted by what the rules look at: codes of every row.
+
+    Of a part of a table `shares` has those of the values in the whole.
+    """
     keys, sizes = [plain.row, *values], [plain.distinct, *(column.size for column in columns)]
     if unit is not None:
         keys.append(unit[0])
         sizes.append(unit[1])
-    lines, row = _distinct(keys, sizes)
+    lines, row = distinct_lines(keys, sizes)
     count = np.rint(np.bincount(row, weights=plain.records, minlength=len(lines))).astype(np.int64)
     held = Held(
         plain=plain,
         parent=np.ascontiguousarray(lines[:, 0]),
-        rules=plan.rules_read,
+        rules=rules,
         columns=columns,
         value=np.ascontiguousarray(lines[:, 1 : 1 + len(columns)]),
         unit=np.ascontiguousarray(lines[:, -1]) if unit is not None else None,
         units=unit[1] if unit is not None else 0,
+        shares=shares,
     )
     space = plain.space._replace(
         codes=plain.space.codes[held.parent] if len(plain.space.codes) else plain.space.codes,
@@ -110,7 +127,7 @@ def _records(frame: pl.DataFrame, plan: Plan) -> NDArray[np.int64] | None:
     return counts_of(missing_to_null(frame[name], plan))
 
 
-def _distinct(codes: list[Codes], sizes: list[int]) -> tuple[Codes, NDArray[np.int32]]:
+def distinct_lines(codes: list[Codes], sizes: list[int]) -> tuple[Codes, NDArray[np.int32]]:
     """The distinct lines of `codes` in sorted order, and the line of each row."""
     rows = codes[0].size
     key = np.zeros(rows, dtype=np.int64)

@@ -142,13 +142,19 @@ class Coder:
         return out
 
     def coded(
-        self, lines: Codes, count: NDArray[np.int64], plan: Plan, *, row: NDArray[np.int32] | None = None
+        self,
+        lines: Codes,
+        count: NDArray[np.int64],
+        plan: Plan,
+        *,
+        row: NDArray[np.int32] | None = None,
+        records: NDArray[np.int64] | None = None,
     ) -> Coded:
         """Distinct tuples in rising order as methods take them; `row` is the tuple of every row."""
         metric = pack([(axis, column.weight) for column in self.columns for axis in column.axes])
         of_rows = np.zeros(0, dtype=np.int32) if row is None else row
         space = space_of(lines, self.columns, metric, plan, row=of_rows)
-        return Coded(lines, count, of_rows, self.columns, metric, space)
+        return Coded(lines, count, of_rows, self.columns, metric, space, records)
 
 
 def coder_of(known: Known, counts: Mapping[str, NDArray[np.int64]]) -> Coder:
@@ -164,10 +170,14 @@ def coder_of(known: Known, counts: Mapping[str, NDArray[np.int64]]) -> Coder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carried:
-    """A column that is published as it is, by codes in the order of its published values, missing last."""
+    """A column that is published as it is, by codes in the order of its published values, missing last.
+
+    `records` has those of each code in the whole table.
+    """
 
     lookup: Lookup
     values: pl.Series
+    records: NDArray[np.int64]
 
     @property
     def name(self) -> str:
@@ -180,9 +190,10 @@ class Carried:
         return len(self.values) + 1
 
 
-def carried_of(cells: pl.Series, plan: Plan) -> Carried:
-    """From the different cells of a sensitive or kept column."""
+def carried_of(cells: pl.Series, records: NDArray[np.int64], plan: Plan) -> Carried:
+    """From the different cells of a sensitive or kept column, and the records of each."""
     shown = missing_to_null(cells, plan.missing)
     values = shown.drop_nulls().unique().sort()
     ranks = shown.rank("dense").cast(pl.Int64).fill_null(len(values) + 1).to_numpy() - 1
-    return Carried(Lookup.of(cells, ranks.astype(np.int32)), values)
+    held = np.bincount(ranks, weights=records, minlength=len(values) + 1)
+    return Carried(Lookup.of(cells, ranks.astype(np.int32)), values, np.rint(held).astype(np.int64))

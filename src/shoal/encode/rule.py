@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -19,7 +21,9 @@ __all__ = ["code_of_unit", "code_of_values"]
 Codes = NDArray[np.int32]
 
 
-def code_of_values(frame: pl.DataFrame, plan: Plan) -> tuple[tuple[Ruled, ...], list[Codes]]:
+def code_of_values(
+    frame: pl.DataFrame | Mapping[str, pl.Series], plan: Plan
+) -> tuple[tuple[Ruled, ...], list[Codes]]:
     """One column of codes per sensitive column and way to measure it; missing is a value of its own."""
     wanted = dict.fromkeys((rule.column, measure_of(rule)) for rule in plan.rules_read)
     columns: list[Ruled] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.model.certificate import Certificate
-    from shoal.model.coded import Coded, Held
+    from shoal.model.coded import Coded
     from shoal.model.column import Column
     from shoal.model.figures import Places
     from shoal.model.files import Files
@@ -77,8 +77,8 @@ class CodedTable(Protocol):
         """The sum of the columns' weights."""
 
     @property
-    def held(self) -> Held | None:
-        """What rules look at."""
+    def is_ruled(self) -> bool:
+        """Whether rules or a unit are held."""
 
 
 class Grouped(Protocol):
@@ -138,10 +138,10 @@ class Engine(Protocol[T, C, G, P]):
     def seal(self, table: T) -> Receipt:
         """A new receipt with the salted fingerprint of the table."""
 
-    def survey(self, table: T, plan: Plan) -> Known:
+    def survey(self, table: T, plan: Plan, progress: Progress) -> Known:
         """Learn what the columns are: kinds, ranges, dictionaries."""
 
-    def code(self, table: T, known: Known, plan: Plan, *, matrix: Any = None) -> C:
+    def code(self, table: T, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None) -> C:
         """Turn rows into numbers."""
 
     def group(self, coded: C, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]) -> G:
@@ -156,10 +156,12 @@ class Engine(Protocol[T, C, G, P]):
     def recode(self, table: T, coded: C, grouping: G, plan: Plan, progress: Progress) -> P:
         """Make the finished table anew."""
 
-    def check(self, table: T, published: P, plan: Plan, coded: C, *, withheld: int) -> Verdict:
+    def check(
+        self, table: T, published: P, plan: Plan, coded: C, progress: Progress, *, withheld: int
+    ) -> Verdict:
         """Judge the finished table, persons among them where the plan names a unit."""
 
-    def whom(self, table: T, published: P, plan: Plan) -> tuple[Repeats, ...]:
+    def whom(self, table: T, published: P, plan: Plan, coded: C) -> tuple[Repeats, ...]:
         """Who repeats; stops where nobody said whom k counts and rows may be fewer persons."""
 
     def bound(

@@ -99,11 +99,13 @@ class Memory:
         """A receipt over the cells in their order."""
         return Receipt.of(table.frame)
 
-    def survey(self, table: Opened, plan: Plan) -> Known:
+    def survey(self, table: Opened, plan: Plan, progress: Progress) -> Known:
         """Each cell of a column once."""
         return survey(table.frame, plan)
 
-    def code(self, table: Opened, known: Known, plan: Plan, *, matrix: Any = None) -> Coded:
+    def code(
+        self, table: Opened, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None
+    ) -> Coded:
         """The whole table is one part."""
         return code(table.frame, known, plan, matrix=matrix)
 
@@ -136,7 +138,14 @@ class Memory:
         return Finished(judged, written, groups, lookups, marks, mark_of(written, *lookups.values()))
 
     def check(
-        self, table: Opened, published: Finished, plan: Plan, coded: Coded, *, withheld: int
+        self,
+        table: Opened,
+        published: Finished,
+        plan: Plan,
+        coded: Coded,
+        progress: Progress,
+        *,
+        withheld: int,
     ) -> Verdict:
         """The independent judge; who a line belongs to is told beside the table, which never says it."""
         unit = plan.whom.unit
@@ -149,7 +158,7 @@ class Memory:
             trees=coded.held.trees if coded.held is not None else {},
         )
 
-    def whom(self, table: Opened, published: Finished, plan: Plan) -> tuple[Repeats, ...]:
+    def whom(self, table: Opened, published: Finished, plan: Plan, coded: Coded) -> tuple[Repeats, ...]:
         """Identifiers that repeat, and columns without a role that seem to name persons."""
         check_whom(plan, table.frame, published.judged, published.groups)
         guessed = repeats_in(table.frame, plan.columns, unit=plan.unit, count=plan.count)

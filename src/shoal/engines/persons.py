@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.check import persons_in_classes
 from shoal.encode import missing_to_null
@@ -14,7 +16,7 @@ from shoal.model.plain import is_plain
 from shoal.model.plan import Plan
 from shoal.model.whom import Behind, Repeats
 
-__all__ = ["behind", "check_whom", "repeats"]
+__all__ = ["behind", "check_whom", "repeats", "stop_where_few"]
 
 
 def behind(plan: Plan, original: pl.DataFrame, groups: Groups, column: str) -> Behind:
@@ -37,16 +39,24 @@ def check_whom(plan: Plan, original: pl.DataFrame, table: pl.DataFrame, groups: 
         _check_count(plan, original, table, groups, whom.count)
     if whom.means_rows:
         return
-    failed: list[tuple[int, TooFewPersons]] = []
+    found: list[tuple[str, int, NDArray[np.int64]]] = []
     for one in repeats(plan, original):
         persons = behind(plan, original, groups, one.column)
         held = persons_in_classes(table, plan, persons)
-        few = int((held < plan.k).sum())
+        found.append((one.column, persons.who.n_unique(), held))
+    stop_where_few(found, plan.k)
+
+
+def stop_where_few(found: Iterable[tuple[str, int, NDArray[np.int64]]], k: int) -> None:
+    """Stop where a class holds fewer than k persons, by columns with their persons, in all and by class."""
+    failed: list[tuple[int, TooFewPersons]] = []
+    for column, persons, held in found:
+        few = int((held < k).sum())
         if few:
             error = TooFewPersons(
-                column=one.column, k=plan.k, classes=held.size, failing=few, fewest=int(held.min())
+                column=column, k=k, classes=held.size, failing=few, fewest=int(held.min())
             )
-            failed.append((persons.who.n_unique(), error))
+            failed.append((persons, error))
     if failed:
         # the finest of them tells persons apart best: names are shared, numbers of patients are not
         raise max(failed, key=lambda pair: pair[0])[1]

@@ -97,7 +97,8 @@ class Held:
 
     `plain` is the same table by quasi-identifiers alone, which methods and bounds work on, and `parent`
     the distinct row of `plain` behind each of ours. `value` has a line per distinct row and a code per
-    entry of `columns`; `unit` is who a row belongs to, below `units`, or None.
+    entry of `columns`; `unit` is who a row belongs to, below `units`, or None. `shares` are those of the
+    values of each entry in a whole table of which this is a part; there are none where this is all of it.
     """
 
     plain: Coded
@@ -107,6 +108,7 @@ class Held:
     value: NDArray[np.int32]
     unit: NDArray[np.int32] | None = None
     units: int = 0
+    shares: tuple[NDArray[np.float64], ...] = ()
 
     @property
     def trees(self) -> dict[str, Hierarchy]:
@@ -138,6 +140,11 @@ class Coded:
     def plain(self) -> Coded:
         """The table by quasi-identifiers alone."""
         return self if self.held is None else self.held.plain
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether rules or a unit are held."""
+        return self.held is not None
 
     @property
     def distinct(self) -> int:

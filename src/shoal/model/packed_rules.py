@@ -72,7 +72,10 @@ def pack_rules(held: Held, row: Integers, count: Integers, k: int) -> tuple[NDAr
     height, levels, level_offset = [], [np.zeros(0, dtype=np.int32)], []
     for at, size in enumerate(sizes):
         start, end = offset[at], offset[at] + size
-        own[start:end] = np.bincount(value[row, at], weights=count, minlength=size) / count.sum()
+        if at < len(held.shares):
+            own[start:end] = held.shares[at]
+        else:
+            own[start:end] = np.bincount(value[row, at], weights=count, minlength=size) / count.sum()
         up_to[start:end] = np.cumsum(own[start:end])
         sums[start + 1 : end + 1] = np.cumsum(up_to[start:end])
         level_offset.append(sum(level.size for level in levels))

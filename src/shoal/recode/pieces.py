@@ -7,6 +7,7 @@ values, then shuffled by the seed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,9 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import WITHHELD, Grouping, Groups
 from shoal.model.plan import Plan
 
-__all__ = ["RowPieces", "lay_out"]
+__all__ = ["RowPieces", "deal", "lay_out"]
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,32 +34,68 @@ class RowPieces:
 
 def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[RowPieces, Groups]:
     """Give every input row its group; a row of several records may become several pieces."""
-    first = np.full(coded.distinct, WITHHELD, dtype=np.int32)  # a row without records is in no group
-    first[grouping.distinct[::-1]] = grouping.group[::-1]
-    label = first[coded.row]
-    shared = np.bincount(grouping.distinct, minlength=coded.distinct) > 1
-    rows = np.flatnonzero(shared[coded.row])
+    label, shared = _labels(coded.row, coded.distinct, grouping)
+    rows: NDArray[np.integer] = np.flatnonzero(shared[coded.row])
     if rows.size == 0:
-        pieces = _whole(coded, label)
+        pieces = _whole(coded.records, label)
     else:
-        pieces = _dealt(coded, grouping, label, _shuffled(frame, coded, rows, plan), shared)
+        rows = _shuffled(_sorted(frame, coded, rows, plan), coded.row, plan.seed)
+        pieces = _dealt(coded.row, coded.records, grouping, label, rows, shared)
         label = label.copy()
         # a row's own label is that of its first piece
         label[pieces.row[::-1]] = pieces.group[::-1]
     return pieces, Groups(label, _centre_rows(coded, grouping))
 
 
-def _whole(coded: Coded, label: NDArray[np.int32]) -> RowPieces:
+def deal(
+    row: NDArray[np.int32],
+    published: Sequence[NDArray[np.integer]],
+    grouping: Grouping,
+    distinct: int,
+    random: int | np.random.Generator,
+    *,
+    records: Integers | None = None,
+) -> RowPieces:
+    """The same by numbers alone: the distinct row of every row, and codes of what is published of it."""
+    label, shared = _labels(row, distinct, grouping)
+    rows: NDArray[np.integer] = np.flatnonzero(shared[row])
+    if rows.size == 0:
+        return _whole(records, label)
+    keys = [one[rows] for one in published]
+    if records is not None:
+        keys.append(records[rows])
+    rows = _shuffled(rows[np.lexsort([*keys[::-1], row[rows]])], row, random)
+    return _dealt(row, records, grouping, label, rows, shared)
+
+
+def _labels(
+    row: NDArray[np.int32], distinct: int, grouping: Grouping
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The group of every row by its distinct row's first piece, and which distinct rows have several."""
+    first = np.full(distinct, WITHHELD, dtype=np.int32)  # a row without records is in no group
+    first[grouping.distinct[::-1]] = grouping.group[::-1]
+    return first[row], np.bincount(grouping.distinct, minlength=distinct) > 1
+
+
+def _whole(held: Integers | None, label: NDArray[np.int32]) -> RowPieces:
     row = np.arange(label.size, dtype=np.int32)
-    records = coded.records if coded.records is not None else np.ones(label.size, dtype=np.int64)
+    records = held if held is not None else np.ones(label.size, dtype=np.int64)
     kept = records > 0
     return RowPieces(row[kept], label[kept], records[kept])
 
 
 def _shuffled(
+    rows: NDArray[np.integer], row: NDArray[np.int32], random: int | np.random.Generator
+) -> NDArray[np.integer]:
+    """Rows that stand by distinct row, shuffled within each."""
+    luck = np.random.default_rng(random).random(rows.size)
+    return rows[np.lexsort((luck, row[rows]))]
+
+
+def _sorted(
     frame: pl.DataFrame, coded: Coded, rows: NDArray[np.integer], plan: Plan
 ) -> NDArray[np.integer]:
-    """`rows` by distinct row, and within one by published values, then shuffled by the seed."""
+    """`rows` by distinct row, and within one by published values."""
     names = [*plan.sensitive, *plan.keep, *([plan.whom.count] if plan.whom.count else [])]
     keyed = (
         frame[pl.Series(rows)]
@@ -64,20 +103,19 @@ def _shuffled(
         .select("\0distinct", "\0row", *names)  # of no names, a frame would have no rows
     )
     # rows that tie in all of these are alike in the release: their order cannot matter
-    rows = keyed.sort(["\0distinct", *names], nulls_last=True)["\0row"].to_numpy()
-    random = np.random.default_rng(plan.seed).random(rows.size)
-    return rows[np.lexsort((random, coded.row[rows]))]
+    return keyed.sort(["\0distinct", *names], nulls_last=True)["\0row"].to_numpy()
 
 
 def _dealt(
-    coded: Coded,
+    row: NDArray[np.int32],
+    all_records: Integers | None,
     grouping: Grouping,
     label: NDArray[np.int32],
     rows: NDArray[np.integer],
     shared: NDArray[np.bool_],
 ) -> RowPieces:
     """Lay the records of shared tuples and their pieces end to end and cut wherever either ends."""
-    held = coded.records[rows] if coded.records is not None else np.ones(rows.size, np.int64)
+    held = all_records[rows] if all_records is not None else np.ones(rows.size, np.int64)
     dealt = np.flatnonzero(shared[grouping.distinct])
     row_ends = np.cumsum(held)
     piece_ends = np.cumsum(grouping.count[dealt])
@@ -86,8 +124,8 @@ def _dealt(
     records = np.diff(ends, prepend=0)
     at_row = rows[np.searchsorted(row_ends, ends)]
     at_group = grouping.group[dealt[np.searchsorted(piece_ends, ends)]]
-    alone = _whole(coded, label)
-    plain = ~shared[coded.row[alone.row]]
+    alone = _whole(all_records, label)
+    plain = ~shared[row[alone.row]]
     return RowPieces(
         np.concatenate([alone.row[plain], at_row.astype(np.int32)]),
         np.concatenate([alone.group[plain], at_group]),

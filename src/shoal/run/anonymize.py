@@ -99,8 +99,8 @@ def anonymize(
     with threads(plan.threads):
         table = at.open(frame, plan)
         progress("encoding", 0.0)
-        known = at.survey(table, plan)
-        coded = at.code(table, known, plan, matrix=matrix)
+        known = at.survey(table, plan, progress)
+        coded = at.code(table, known, plan, progress, matrix=matrix)
         method, task = task_of(coded, plan, progress)
         progress("grouping", 0.0)
         grouping = at.group(coded, task, plan, partial(form_groups, method))
@@ -108,9 +108,9 @@ def anonymize(
         places, seen = at.see(coded, grouping, plan)
         progress("recoding", 0.0)
         published = at.recode(table, seen, grouping, plan, progress)
-        repeats = at.whom(table, published, plan)
+        repeats = at.whom(table, published, plan, coded)
         progress("checking", 0.0)
-        verdict = at.check(table, published, plan, seen, withheld=grouping.withheld)
+        verdict = at.check(table, published, plan, seen, progress, withheld=grouping.withheld)
         progress("proving a bound", 0.0)
         objective = grouping.objective or facts(method).objective
         found = grouping.proof if seen is coded else None

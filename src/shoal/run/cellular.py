@@ -85,7 +85,7 @@ def cellular(
     costs = _costs(opening, table.rows)
     with threads(plan.threads):
         progress("encoding", 0.0)
-        coded = at.code(table, at.survey(table, plan), plan, matrix=matrix)
+        coded = at.code(table, at.survey(table, plan, quiet), plan, quiet, matrix=matrix)
         found = _clusters(coded, costs, plan, progress)
     progress("done", 1.0)
     return found

@@ -112,9 +112,7 @@ def certify(
         bound_name=exact.bound_name,
         ratio=shown_ratio(exact.value, exact.bound),
         # a factor is proved against the best release without rules
-        factor=None
-        if coded.held is not None
-        else _up(grouping.factor or facts.factor(plan.k, len(plan.quasi))),
+        factor=None if coded.is_ruled else _up(grouping.factor or facts.factor(plan.k, len(plan.quasi))),
         loss=_up(exact.loss),
         loss_percent=_up(exact.loss_percent),
         columns=tuple(

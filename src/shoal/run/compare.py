@@ -97,7 +97,7 @@ def compare(
     trials = []
     with threads(plan.threads):
         proofs: dict[tuple[str, int], Proof | None] = {}
-        coded = at.code(table, at.survey(table, tried[-1]), tried[-1])
+        coded = at.code(table, at.survey(table, tried[-1], quiet), tried[-1], quiet)
         few = at.open(first_rows(frame, max(200, plan.k)), plan)
         for number, method in enumerate(named):
             _warm_up(at, few, replace(tried[0], method=method))
@@ -111,7 +111,7 @@ def compare(
 def _warm_up(at: Engine[T, Coded, Grouping, P], few: T, plan: Plan) -> None:
     """Run a method on a few rows, so that no trial pays for compiling its kernels."""
     with suppress(ShoalError):
-        coded = at.code(few, at.survey(few, plan), plan)
+        coded = at.code(few, at.survey(few, plan, quiet), plan, quiet)
         method, task = task_of(coded, plan, quiet)
         form_groups(method, task, coded)
 
@@ -130,11 +130,11 @@ def _try(
         grouping = at.group(coded, task, plan, partial(form_groups, method))
         seconds = perf_counter() - start
         published = at.recode(table, coded, grouping, plan, quiet)
-        at.whom(table, published, plan)
+        at.whom(table, published, plan, coded)
     except ShoalError as error:
         return Trial(plan.method, plan.k, objective, note=str(error))
     objective = grouping.objective or objective
-    verdict = at.check(table, published, plan, coded, withheld=grouping.withheld)
+    verdict = at.check(table, published, plan, coded, quiet, withheld=grouping.withheld)
     # the bound without the method's own part is the same for all methods of an objective
     if (objective, plan.k) not in proofs:
         proofs[objective, plan.k] = at.bound(coded, partial(bound_of, objective, task, None))

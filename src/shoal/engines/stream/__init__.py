@@ -14,7 +14,8 @@ from shoal.check import judge_in_order
 from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines.stream.group import group_in_parts
 from shoal.engines.stream.limits import check_plan, workers_of
-from shoal.engines.stream.survey import Surveyed, repeats_of, survey_scan
+from shoal.engines.stream.persons import check_whom_in_order
+from shoal.engines.stream.survey import Surveyed, survey_scan
 from shoal.engines.stream.tuples import code_in_parts
 from shoal.engines.stream.values import InParts, PartGroups, Sorted, Streamed
 from shoal.engines.stream.write import write_sorted
@@ -71,18 +72,18 @@ class Stream:
         """A receipt over the cells in their order."""
         return Receipt.of_parts(table.scan.frames())
 
-    def survey(self, table: Streamed, plan: Plan) -> Surveyed:
-        """Each cell of a column once, and whom k counts."""
-        known = survey_scan(table.scan, plan, table.workers)
-        repeats_of(table.scan, plan)
-        return known
+    def survey(self, table: Streamed, plan: Plan, progress: Progress) -> Surveyed:
+        """Each cell of a column once, and which identifiers repeat."""
+        return survey_scan(table.scan, plan, table.workers, progress)
 
-    def code(self, table: Streamed, known: Known, plan: Plan, *, matrix: Any = None) -> InParts:
+    def code(
+        self, table: Streamed, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None
+    ) -> InParts:
         """The tuples, all of them or a sample."""
         if matrix is not None:
             raise PlanError("A table that is worked on in parts takes no matrix.", field="distance")
         assert isinstance(known, Surveyed), "this engine surveyed the table"
-        return code_in_parts(table, known, plan)
+        return code_in_parts(table, known, plan, progress)
 
     def group(
         self, coded: InParts, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]
@@ -112,16 +113,30 @@ class Stream:
         return write_sorted(coded, grouping, plan, progress)
 
     def check(
-        self, table: Streamed, published: Sorted, plan: Plan, coded: InParts, *, withheld: int
+        self,
+        table: Streamed,
+        published: Sorted,
+        plan: Plan,
+        coded: InParts,
+        progress: Progress,
+        *,
+        withheld: int,
     ) -> Verdict:
-        """The independent judge reads the file once."""
+        """The independent judge reads the file once, and who stands behind its lines."""
         return judge_in_order(
-            published.frames, list(published.names), plan, coded.columns, withheld=withheld
+            published.frames,
+            list(published.names),
+            plan,
+            coded.columns,
+            withheld=withheld,
+            persons=published.told("p0") if plan.whom.unit is not None else None,
+            trees=coded.layout.about.ruled.trees,
         )
 
-    def whom(self, table: Streamed, published: Sorted, plan: Plan) -> tuple[Repeats, ...]:
-        """Identifiers that repeat, where rows are meant."""
-        return repeats_of(table.scan, plan)
+    def whom(self, table: Streamed, published: Sorted, plan: Plan, coded: InParts) -> tuple[Repeats, ...]:
+        """Identifiers that repeat; stops where rows may be fewer persons."""
+        check_whom_in_order(published, plan, coded)
+        return coded.repeats
 
     def bound(
         self, coded: InParts, prove: Callable[..., Proof | None], grouping: PartGroups | None = None

@@ -5,50 +5,45 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.encode.keys import narrowest, pack_keys, unpack_keys
+from shoal.encode.keys import pack_keys, unpack_keys
+from shoal.encode.part import Rows
+from shoal.engines.parts import SolvedPart, Work, obeys, solve_part, withhold_in_parts
+from shoal.engines.stream.lines import Lines
 from shoal.engines.stream.tuples import heavy
 from shoal.engines.stream.under_way import under_way
 from shoal.engines.stream.values import InParts, PartGroups
 from shoal.errors import DataError
-from shoal.group.parts.cut import merge_small, parts_of
-from shoal.group.parts.sample import add, count_tuples
-from shoal.model.coded import Coded
-from shoal.model.grouping import WITHHELD, Grouping
+from shoal.group.parts.cut import parts_of
+from shoal.group.parts.rules import joined_until
+from shoal.group.parts.sample import Tuples, add, count_tuples
+from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quiet
 from shoal.read.nameless import Nameless, check_room
 from shoal.recode.faces import Faces, faces_of, join_faces
+from shoal.recode.pieces import RowPieces
 
-__all__ = ["bytes_a_row", "carried_kinds", "deal", "group_in_parts"]
+__all__ = ["bytes_a_row", "group_in_parts"]
 
-Work = Callable[[Task, Coded], Grouping]
 LARGE = 3
-"""A part of so many times the rows that were wanted is looked at for tuples of very many copies."""
+"""A part of so many times the rows that were wanted has rows that are alike: these are joined."""
 CHUNK = 1 << 20
-
-
-def carried_kinds(coded: InParts) -> list[tuple[str, np.dtype[Any]]]:
-    """How what is carried is put aside, by column."""
-    kinds = narrowest([one.size for one in coded.carried])
-    return [(f"s{at}", kind) for at, kind in enumerate(kinds)]
 
 
 def bytes_a_row(coded: InParts) -> int:
     """Of scratch, for each row: its codes and what is carried, then its class and what is carried."""
-    codes = sum(kind.itemsize for kind in narrowest(coded.coder.sizes))
-    carried = sum(kind.itemsize for _, kind in carried_kinds(coded))
-    return (codes if coded.whole is None else 0) + 8 + 2 * carried
+    put, out = coded.layout.put.itemsize, coded.layout.out.itemsize
+    return (put if coded.whole is None else 0) + 2 * out
 
 
 def group_in_parts(coded: InParts, task: Task, plan: Plan, work: Work) -> PartGroups:
     """The work applied to the few tuples, or to each part."""
-    check_room(coded.table.folder, bytes_a_row(coded) * coded.total)
+    check_room(coded.table.folder, bytes_a_row(coded) * coded.table.rows)
     if coded.whole is not None:
         grouping = work(task, coded.whole)
         faces, _ = faces_of(coded.whole, grouping)
@@ -64,13 +59,21 @@ def group_in_parts(coded: InParts, task: Task, plan: Plan, work: Work) -> PartGr
             objective=grouping.objective,
             factor=grouping.factor,
         )
-    return _PutAside(coded, plan).group(task, work)
+    return _PutAside(coded, plan).group(withhold_in_parts(task, plan), work)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The lines of a part in a file; `joined` where each may stand for several that are alike."""
+
+    file: Nameless
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Solved:
     faces: Faces
-    rows: Nameless
+    lines: Nameless
     withheld: int
     steps: int
 
@@ -80,181 +83,168 @@ class _PutAside:
 
     def __init__(self, coded: InParts, plan: Plan) -> None:
         assert coded.cuts is not None, "a table of many tuples is cut"
-        self.coded = coded
-        self.plan = plan
+        self.table = coded.table
         self.cuts = coded.cuts
-        codes = narrowest(coded.coder.sizes)
-        self.carried = carried_kinds(coded)
-        self.line = np.dtype([*((f"q{at}", kind) for at, kind in enumerate(codes)), *self.carried])
-        self.out = np.dtype([("g", np.int32), *self.carried])
-        self.folder = coded.table.folder
+        self.layout = coded.layout
+        self.about = coded.layout.about
+        self.plan = plan
+        self.parts: list[_Part] = []
 
     def group(self, task: Task, work: Work) -> PartGroups:
-        """Spill, merge what is too small, group."""
-        task.progress("putting rows aside", 0.0)
-        files, records = self._spill(task)
+        """Spill, join parts that cannot stand alone, group."""
+        rows = self._spill(task)
         alone: list[_Solved] = []
-        for part in np.flatnonzero(records > LARGE * self.plan.part).tolist():
-            files[part], lonely = self._without_heavy(files[part])
-            records[part] = files[part].size // self.line.itemsize
-            alone += lonely
-        block = merge_small(records, task.k)
-        members = [np.flatnonzero(block == at).tolist() for at in range(int(block.max()) + 1)]
-        if records.sum() < task.k:  # so few are left beside the heavy tuples that they cannot stand alone
-            members = [] if not records.sum() else members
+        for part in np.flatnonzero(rows > LARGE * self.plan.part).tolist():
+            alone += self._lighten(part)
+        there = [part for part, one in enumerate(self.parts) if one.file.size]
+        blocks = list(joined_until(there, self._suffices))
+        if alone and len(blocks) == 1 and not self._suffices(blocks[0]):
+            raise _too_heavy(self.plan)
         quiet_task = replace(task, threads=1, progress=quiet)
 
         def solve(its: list[int]) -> _Solved:
-            rows = np.concatenate([files[part].rows(self.line) for part in its])
-            for part in its:
-                files[part].close()
-            return self._solve(rows, quiet_task, work)
+            part = self._load(its)
+            for one in its:
+                self.parts[one].file.close()
+            found = solve_part(part, self.about, quiet_task, work)
+            return self._kept(found.faces, self.layout.labelled(part, found.pieces), found)
 
         solved: list[_Solved] = []
-        for at, one in enumerate(under_way(solve, members, self.coded.table.workers)):
+        done = 0
+        for one in under_way(solve, blocks, self.table.workers):
             solved.append(one)
-            task.progress(f"grouping part {at + 1:,} of {len(members):,}", (at + 1) / len(members))
+            done += int(one.faces.size.sum()) + one.withheld
+            told = f"grouping record {done:,} of {self.about.total:,}"
+            task.progress(told, done / self.about.total)
         solved += alone
         first = np.cumsum([0, *(one.faces.groups for one in solved)])
         return PartGroups(
             join_faces([one.faces for one in solved]),
             first[:-1],
-            tuple(one.rows for one in solved),
+            tuple(one.lines for one in solved),
             sum(one.withheld for one in solved),
             sum(one.steps for one in solved),
-            len(members),
+            len(blocks),
         )
 
-    def _spill(self, task: Task) -> tuple[list[Nameless], NDArray[np.int64]]:
-        """Send every row to the file of its part."""
-        parts = self.cuts.parts
-        files = [Nameless(self.folder) for _ in range(parts)]
-        records = np.zeros(parts, dtype=np.int64)
-        lock = threading.Lock()
-        names = [*self.plan.quasi, *(one.name for one in self.coded.carried)]
+    def _kept(self, faces: Faces, lines: Lines, found: SolvedPart | None = None) -> _Solved:
+        file = Nameless(self.table.folder)
+        file.write(lines)
+        return _Solved(faces, file, found.withheld if found else 0, found.steps if found else 0)
 
-        def send(batch: pa.RecordBatch) -> NDArray[np.int64]:
-            codes = self.coded.coder.codes_of(batch)
-            part = parts_of(codes, self.cuts).astype(np.min_scalar_type(parts))
-            lines = np.empty(len(codes), dtype=self.line)
-            for axis in range(codes.shape[1]):
-                lines[f"q{axis}"] = codes[:, axis]
-            for (name, _), one in zip(self.carried, self.coded.carried, strict=True):
-                lines[name] = one.lookup.codes_of(batch.column(one.name))
-            lines = lines[np.argsort(part, kind="stable")]
+    def _load(self, parts: list[int]) -> Rows:
+        """All rows of some parts."""
+        joined = any(self.parts[part].joined for part in parts)
+        loaded: list[Lines] = []
+        for part in parts:
+            one = self.parts[part]
+            lines = one.file.rows(self.layout.joined if one.joined else self.layout.put)
+            loaded.append(self.layout.once(lines) if joined and not one.joined else lines)
+        return self.layout.read(loaded[0] if len(loaded) == 1 else np.concatenate(loaded))
+
+    def _suffices(self, parts: list[int]) -> bool:
+        """Whether some parts together can stand alone."""
+        if self.about.is_ruled:
+            return obeys(self._load(parts), self.about)
+        if self.layout.counted is None and not any(self.parts[part].joined for part in parts):
+            rows = sum(self.parts[part].file.size for part in parts) // self.layout.put.itemsize
+            return rows >= self.plan.k
+        return self._load(parts).total >= self.plan.k
+
+    def _spill(self, task: Task) -> NDArray[np.int64]:
+        """Send every row to the file of its part; the rows of each."""
+        parts, total = self.cuts.parts, self.table.rows
+        files = [Nameless(self.table.folder) for _ in range(parts)]
+        self.parts = [_Part(file) for file in files]
+        rows = np.zeros(parts, dtype=np.int64)
+        lock = threading.Lock()
+
+        def send(batch: pa.RecordBatch) -> tuple[int, NDArray[np.int64]]:
+            its = self.layout.rows_of(batch)
+            part = parts_of(its.codes, self.cuts).astype(np.min_scalar_type(parts))
+            lines = self.layout.lines_of(its)[np.argsort(part, kind="stable")]
             held = np.bincount(part, minlength=parts)
             ends = np.cumsum(held)
             with lock:
                 for at in np.flatnonzero(held).tolist():
                     files[at].write(lines[ends[at] - held[at] : ends[at]])
-            return held
+            return batch.num_rows, held
 
-        for held in under_way(send, self.coded.table.scan.batches(names), self.coded.table.workers):
-            records += held
-            task.progress("putting rows aside", float(records.sum()) / self.coded.total)
-        if records.sum() != self.coded.total:
+        seen = 0
+        for many, held in under_way(send, self.table.scan.batches(self.layout.names), self.table.workers):
+            rows += held
+            seen += many
+            task.progress(f"putting row {seen:,} of {total:,} aside", seen / total)
+        if seen != total:
             raise DataError("The table changed while it was read. Let nobody write to it, and try again.")
-        return files, records
+        return rows
 
-    def _without_heavy(self, file: Nameless) -> tuple[Nameless, list[_Solved]]:
-        """A part without the tuples of very many copies, each of which is a class of its own."""
-        sizes = self.coded.coder.sizes
-        rows = file.size // self.line.itemsize
-        found = None
-        for first in range(0, rows, CHUNK):
-            some = count_tuples(
-                pack_keys(self._codes(file.rows(self.line, first=first, many=CHUNK)), sizes)
-            )
-            found = some if found is None else add([found, some], 8 * self.plan.part)
-        assert found is not None, "a large part has rows"
-        most = np.flatnonzero(found.count >= heavy(self.plan))
-        if most.size == 0:
-            return file, []
-        chosen = unpack_keys(found.keys[:, most], sizes)
-        rest, own = Nameless(self.folder), [Nameless(self.folder) for _ in most]
-        held = np.zeros(most.size, dtype=np.int64)
-        for first in range(0, rows, CHUNK):
-            lines = file.rows(self.line, first=first, many=CHUNK)
-            codes = self._codes(lines)
-            free = np.ones(len(lines), dtype=np.bool_)
-            for at, line in enumerate(chosen):
-                same = (codes == line).all(axis=1)
-                free &= ~same
-                held[at] += int(same.sum())
-                own[at].write(self._labelled(lines[same], np.zeros(int(same.sum()), dtype=np.int32)))
-            rest.write(lines[free])
+    def _lighten(self, part: int) -> list[_Solved]:
+        """Join the lines of a part that are alike; where these are still too many, part by tuple.
+
+        Then tuples of very many rows are classes of their own.
+        """
+        if self.layout.counted is None:
+            found = self._joined(part, self.layout.keys_of)
+            if found is not None:
+                lines = self.layout.of_keys(found.keys, found.count)
+                self._replace(part, lines, joined=True)
+                return []
+        sizes = self.about.coder.sizes
+        tuples = self._joined(part, lambda lines: pack_keys(self.layout.read(lines).codes, sizes))
+        if tuples is None:
+            return []
+        return [self._alone(part, keys) for keys in tuples.keys[:, tuples.count >= heavy(self.plan)].T]
+
+    def _joined(self, part: int, keys_of: Callable[[Lines], NDArray[np.int64]]) -> Tuples | None:
+        """What is alike in a part, with its rows; None where too much is not."""
+        file, kind = self.parts[part].file, self.layout.put
+        found: Tuples | None = None
+        for first in range(0, file.size // kind.itemsize, CHUNK):
+            some = count_tuples(keys_of(file.rows(kind, first=first, many=CHUNK)))
+            found = some if found is None else add([found, some], LARGE * self.plan.part)
+            if not found.are_all:
+                return None
+        return found
+
+    def _replace(self, part: int, lines: Lines, *, joined: bool) -> None:
+        self.parts[part].file.close()
+        self.parts[part] = _Part(Nameless(self.table.folder), joined)
+        self.parts[part].file.write(lines)
+
+    def _alone(self, part: int, keys: NDArray[np.int64]) -> _Solved:
+        """Take the rows of one tuple out of a part, as a class of their own."""
+        sizes, kind = self.about.coder.sizes, self.layout.put
+        file, rest, own = self.parts[part].file, Nameless(self.table.folder), Nameless(self.table.folder)
+        records = 0
+        for first in range(0, file.size // kind.itemsize, CHUNK):
+            lines = file.rows(kind, first=first, many=CHUNK)
+            its = self.layout.read(lines)
+            same = (pack_keys(its.codes, sizes) == keys[:, np.newaxis]).all(axis=0)
+            mine = its.take(same)
+            records += mine.total
+            row = np.arange(mine.rows, dtype=np.int32)
+            held = np.ones(mine.rows, dtype=np.int64) if mine.records is None else mine.records
+            own.write(self.layout.labelled(mine, RowPieces(row, np.zeros_like(row), held)))
+            rest.write(lines[~same])
         file.close()
-        solved = []
-        for line, its, many in zip(chosen, own, held.tolist(), strict=True):
-            one = self.coded.coder.coded(line[np.newaxis], np.array([many]), self.plan)
-            grouping = Grouping.of_labels(np.zeros(1, dtype=np.int32), one.count)
-            solved.append(_Solved(faces_of(one, grouping)[0], its, 0, 0))
-        return rest, solved
+        self.parts[part] = _Part(rest)
+        if self.about.is_ruled and not self._obeys_alone(own):
+            raise _too_heavy(self.plan)
+        one = self.about.coder.coded(
+            unpack_keys(keys[:, np.newaxis], sizes), np.array([records]), self.plan
+        )
+        grouping = Grouping.of_labels(np.zeros(1, dtype=np.int32), one.count)
+        return _Solved(faces_of(one, grouping)[0], own, 0, 0)
 
-    def _codes(self, lines: NDArray[Any]) -> NDArray[np.int32]:
-        codes = np.empty((len(lines), len(self.coded.columns)), dtype=np.int32)
-        for axis in range(codes.shape[1]):
-            codes[:, axis] = lines[f"q{axis}"]
-        return codes
-
-    def _labelled(self, lines: NDArray[Any], group: NDArray[np.int32]) -> NDArray[Any]:
-        out = np.empty(len(lines), dtype=self.out)
-        out["g"] = group
-        for name, _ in self.carried:
-            out[name] = lines[name]
-        return out
-
-    def _solve(self, lines: NDArray[Any], task: Task, work: Work) -> _Solved:
-        """Group one part; its share of what may be withheld is that of its rows."""
-        keys = pack_keys(self._codes(lines), self.coded.coder.sizes)
-        tuples = count_tuples(keys)
-        row = _places(tuples.keys, keys)
-        codes = unpack_keys(tuples.keys, self.coded.coder.sizes)
-        coded = self.coded.coder.coded(codes, tuples.count, self.plan, row=row)
-        task = replace(task, withhold=task.withhold * len(lines) // self.coded.total)
-        grouping = work(task, coded)
-        faces, _ = faces_of(coded, grouping)
-        group = deal(row, [lines[name] for name, _ in self.carried], grouping, coded.distinct, task.seed)
-        file = Nameless(self.folder)
-        kept = group >= 0
-        file.write(self._labelled(lines[kept], group[kept]))
-        return _Solved(faces, file, grouping.withheld, grouping.steps)
+    def _obeys_alone(self, own: Nameless) -> bool:
+        lines = own.rows(self.layout.out)
+        return obeys(self.layout.read(lines, codes=False), self.about)
 
 
-def _places(known: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The place of every row's tuple among the known ones, which stand in rising order."""
-    if len(known) == 1:
-        places: NDArray[np.int32] = np.searchsorted(known[0], keys[0]).astype(np.int32)
-        return places
-    order = np.lexsort(keys[::-1])
-    ordered = keys[:, order]
-    new = np.r_[False, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)]
-    place = np.empty(order.size, dtype=np.int32)
-    place[order] = np.cumsum(new)
-    return place
-
-
-def deal(
-    row: NDArray[np.int32],
-    carried: list[NDArray[Any]],
-    grouping: Grouping,
-    distinct: int,
-    random: int | np.random.Generator,
-) -> NDArray[np.int32]:
-    """The group of every row, whose tuple is `row`; copies that were split are dealt as in memory.
-
-    They stand in the order of what is carried and are then shuffled, so that neither the order of the input
-    nor what is sensitive about them says who goes where.
-    """
-    first = np.full(distinct, WITHHELD, dtype=np.int32)
-    first[grouping.distinct[::-1]] = grouping.group[::-1]
-    group: NDArray[np.int32] = first[row]
-    shared = np.bincount(grouping.distinct, minlength=distinct) > 1
-    split = np.flatnonzero(shared[row])
-    if split.size:
-        split = split[np.lexsort([*(one[split] for one in reversed(carried)), row[split]])]
-        luck = np.random.default_rng(random).random(split.size)
-        split = split[np.lexsort((luck, row[split]))]
-        dealt = np.flatnonzero(shared[grouping.distinct])
-        group[split] = np.repeat(grouping.group[dealt], grouping.count[dealt])
-    return group
+def _too_heavy(plan: Plan) -> DataError:
+    return DataError(
+        f"A tuple of the table stands in more rows than {LARGE} parts of {plan.part:,} hold, and either it "
+        "or what is left cannot stand alone. Allow larger parts.",
+        field="part",
+    )

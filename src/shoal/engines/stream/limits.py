@@ -37,18 +37,12 @@ def check_plan(plan: Plan) -> None:
                 field="kinds",
                 column=name,
             )
-    for field, given in (
-        ("count", plan.whom.count),
-        ("unit", plan.whom.unit),
-        ("rules", plan.rules),
-        ("stop_at", plan.stop_at),
-    ):
-        if given:
-            raise PlanError(
-                f"A table that is worked on in parts has no {field} yet. Leave it out, or use the engine "
-                "'memory'.",
-                field=field,
-            )
+    if plan.stop_at is not None:
+        raise PlanError(
+            "A table that is worked on in parts cannot stop at a ratio: its bound is proved when all parts "
+            "are done. Leave stop_at out, or use the engine 'memory'.",
+            field="stop_at",
+        )
 
 
 def memory_of(plan: Plan) -> int:

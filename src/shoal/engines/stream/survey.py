@@ -1,4 +1,4 @@
-"""The different cells of every column, and how often each stands in the table: one pass."""
+"""The different cells of every column, and the records of each: one pass, or two where a column counts."""
 
 from __future__ import annotations
 
@@ -11,117 +11,155 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.encode.batch import Carried, carried_of
-from shoal.encode.survey import survey_cells
+from shoal.encode.batch import Carried, Lookup, carried_of
+from shoal.encode.survey import missing_to_null, survey_cells
+from shoal.engines.stream.lines import Counted
 from shoal.engines.stream.under_way import under_way
 from shoal.errors import DataError, TooFewRows
+from shoal.group.parts.persons import numbers_of_persons
 from shoal.model.known import Known
-from shoal.model.plain import check_moments
+from shoal.model.names import check_named
+from shoal.model.plain import EXACT, check_moments, counts_of
 from shoal.model.plan import Plan
+from shoal.model.task import Progress
 from shoal.model.whom import Repeats
 from shoal.read.scan import Scan
 
 __all__ = ["Surveyed", "repeats_of", "survey_scan"]
 
-ROWS = "\0rows"
+ROWS, RECORDS = "\0rows", "\0records"
 TOGETHER = 16
 """Counts of so many batches are joined at a time."""
-HASHES = 32_000_000
-"""Cells of an identifier that are compared at a time: 256 MB of hashes."""
+HASHES = 16_000_000
+"""Cells of an identifier that are compared at a time: 128 MB of hashes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surveyed(Known):
     """What is known of a table that is never whole in memory.
 
-    Also the rows of every cell of a book, and the columns that are published as they are.
+    Also the records of every cell of a book, the columns that are published as they are, the one that
+    counts records, how many there are, and the identifiers that repeat.
     """
 
     counts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     carried: tuple[Carried, ...] = ()
+    counted: Counted | None = None
+    total: int = 0
+    repeats: tuple[Repeats, ...] = ()
 
 
-def survey_scan(scan: Scan, plan: Plan, workers: int) -> Surveyed:
-    """Learn the columns of a table in one pass."""
+def survey_scan(scan: Scan, plan: Plan, workers: int, progress: Progress) -> Surveyed:
+    """Learn the columns of a table."""
+    check_named(plan.columns, scan.columns)
     names = [*plan.quasi, *plan.sensitive, *plan.keep]
-    if scan.rows < plan.k:
-        raise TooFewRows(rows=scan.rows, k=plan.k)
-    lacking = [name for name in names if name not in scan.columns]
-    counts = {} if lacking else _counts(scan, names, workers)
+    counted = _counted_by(scan, plan, workers)
+    counts = _counts(scan, names, workers, counted, progress)
+    total = int(counts[names[0]][RECORDS].sum())
+    if total < plan.k:
+        raise TooFewRows(rows=total, k=plan.k)
     for its in counts.values():
         check_moments(its)
     cells = {name: its[name] for name, its in counts.items()}
     known = survey_cells(cells, scan.like, plan)
+    held = {name: its[RECORDS].to_numpy() for name, its in counts.items()}
     return Surveyed(
         known.books,
         known.guessed,
         known.doubts,
-        {name: counts[name][ROWS].to_numpy() for name in plan.quasi},
-        tuple(carried_of(cells[name], plan) for name in (*plan.sensitive, *plan.keep)),
+        {name: held[name] for name in plan.quasi},
+        tuple(carried_of(cells[name], held[name], plan) for name in (*plan.sensitive, *plan.keep)),
+        counted,
+        total,
+        repeats_of(scan, plan),
     )
 
 
-def _counts(scan: Scan, names: Sequence[str], workers: int) -> dict[str, pl.DataFrame]:
+def _counted_by(scan: Scan, plan: Plan, workers: int) -> Counted | None:
+    """The column that counts records, from its different cells."""
+    name = plan.whom.count
+    if name is None:
+        return None
+    found = _counts(scan, [name], workers, None, lambda _what, _share: None)[name]
+    numbers = counts_of(missing_to_null(found[name], plan))
+    if float(numbers.astype(np.float64) @ found[ROWS].to_numpy()) >= EXACT:
+        raise DataError(
+            f"Column {name!r} counts 2^53 records and more, which cannot be right.",
+            field="count",
+            column=name,
+        )
+    return Counted(Lookup.of(found[name], np.arange(len(numbers), dtype=np.int32)), numbers)
+
+
+def _counts(
+    scan: Scan, names: Sequence[str], workers: int, counted: Counted | None, progress: Progress
+) -> dict[str, pl.DataFrame]:
     found: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
+    chosen = names if counted is None else [*names, counted.lookup.name]
 
-    def count(batch: pa.RecordBatch) -> list[pl.DataFrame]:
-        return [_counted(name, batch.column(name), scan.like.schema[name]) for name in names]
+    def count(batch: pa.RecordBatch) -> tuple[int, list[pl.DataFrame]]:
+        records = None if counted is None else counted.records_of(batch)
+        kinds = scan.like.schema
+        return batch.num_rows, [_count(name, batch.column(name), kinds[name], records) for name in names]
 
-    for counted in under_way(count, scan.batches(names), workers):
-        for name, its in zip(names, counted, strict=True):
+    rows = 0
+    for many, its_counts in under_way(count, scan.batches(chosen), workers):
+        rows += many
+        progress(f"encoding row {rows:,} of {scan.rows:,}", rows / scan.rows)
+        for name, its in zip(names, its_counts, strict=True):
             found[name].append(its)
             if len(found[name]) > TOGETHER:
                 found[name] = [_joined(found[name], name)]
     return {name: _joined(its, name).sort(name, nulls_last=True) for name, its in found.items()}
 
 
-def _counted(name: str, cells: Any, kind: pl.DataType) -> pl.DataFrame:
+def _count(name: str, cells: Any, kind: pl.DataType, records: NDArray[np.int64] | None) -> pl.DataFrame:
+    """The different cells of a batch, with their rows and their records."""
     if pa.types.is_dictionary(cells.type):
         words = len(cells.dictionary)
-        held = np.bincount(
-            cells.indices.fill_null(words).to_numpy(zero_copy_only=False), minlength=words + 1
-        )
+        places = cells.indices.fill_null(words).to_numpy(zero_copy_only=False)
+        rows = np.bincount(places, minlength=words + 1).astype(np.int64)
+        held = rows
+        if records is not None:
+            held = np.rint(np.bincount(places, weights=records, minlength=words + 1)).astype(np.int64)
         values = pl.Series(name, cells.dictionary, dtype=kind).extend(pl.Series(name, [None], dtype=kind))
-        return pl.DataFrame({name: values, ROWS: held.astype(np.int64)}).filter(pl.col(ROWS) > 0)
+        return pl.DataFrame({name: values, ROWS: rows, RECORDS: held}).filter(pl.col(ROWS) > 0)
     series = pl.Series(name, cells).cast(kind)
-    return series.to_frame().group_by(name).len(ROWS).cast({ROWS: pl.Int64})
+    held_by = pl.Series(RECORDS, np.ones(len(series), dtype=np.int64) if records is None else records)
+    sums = (pl.len().cast(pl.Int64).alias(ROWS), pl.col(RECORDS).sum())
+    return pl.DataFrame([series, held_by]).group_by(name).agg(sums)
 
 
 def _joined(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
-    return pl.concat(parts).group_by(name).agg(pl.col(ROWS).sum())
+    return pl.concat(parts).group_by(name).agg(pl.col(ROWS, RECORDS).sum())
 
 
 def repeats_of(scan: Scan, plan: Plan) -> tuple[Repeats, ...]:
-    """The identifiers whose values repeat; stops where the plan does not say whom k counts.
+    """The identifiers whose values repeat, where k does not count persons.
 
     Cells are compared by hashes of 64 bits, so what is counted may at worst be too much by chance.
     """
-    found = []
+    found: list[Repeats] = []
+    if plan.whom.unit is not None or plan.whom.of_persons:
+        return ()
     for name in plan.identifier:
-        if name not in scan.columns or scan.like.schema[name].is_nested():
+        if scan.like.schema[name].is_nested():
             continue
         values = rows = most = missing = 0
         turns = -(-scan.rows // HASHES)
         for turn in range(turns):
-            kept: list[NDArray[np.uint64]] = []
-            for frame in scan.frames([name]):
-                cells = frame[name].drop_nulls()
-                missing += (frame.height - len(cells)) * (turn == 0)
-                hashes = cells.hash(seed=0).to_numpy()
-                kept.append(hashes[hashes % np.uint64(turns) == turn])
+            kept: list[NDArray[np.int64]] = []
+            for batch in scan.batches([name]):
+                numbers = numbers_of_persons(batch.column(name), plan.missing)
+                missing += int((numbers == 0).sum()) * (turn == 0)
+                mine = numbers != 0
+                if turns > 1:
+                    mine &= numbers.view(np.uint64) % np.uint64(turns) == turn
+                kept.append(numbers[mine])
             _, times = np.unique(np.concatenate(kept), return_counts=True)
             often = times[times > 1]
             values, rows = values + often.size, rows + int(often.sum())
             most = max(most, int(often.max(initial=0)))
         if values or missing > 1:
             found.append(Repeats(name, values, rows, most, missing))
-    if found and not plan.whom.means_rows:
-        one = found[0]
-        raise DataError(
-            f"Column {one.column!r} is an identifier that repeats: {one.values:,} of its values stand in "
-            f"{one.rows:,} rows, and {one.missing:,} are missing, so a class of k rows may be fewer than k "
-            "persons. Say unit = rows where rows are meant; the engine 'memory' counts persons.",
-            field="unit",
-            column=one.column,
-        )
     return tuple(found)

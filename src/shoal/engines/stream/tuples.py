@@ -2,52 +2,108 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.encode.batch import coder_of
 from shoal.encode.keys import keys_needed, pack_keys, unpack_keys
+from shoal.encode.part import Rows, code_lines, ruled_values
+from shoal.engines.parts import PartTask, persons_counted
+from shoal.engines.stream.lines import Layout
 from shoal.engines.stream.survey import Surveyed
 from shoal.engines.stream.under_way import under_way
 from shoal.engines.stream.values import InParts, Streamed
 from shoal.group.parts.cut import cut_into_parts
 from shoal.group.parts.sample import Tuples, add, count_tuples, empty
-from shoal.model.coded import pack
+from shoal.model.coded import Coded, pack
 from shoal.model.plan import Plan
+from shoal.model.task import Progress
 
-__all__ = ["code_in_parts", "heavy"]
+__all__ = ["code_in_parts", "heavy", "line_keys"]
 
 TOGETHER = 4
 """Batches whose tuples are joined at a time."""
 
 
 def heavy(plan: Plan) -> int:
-    """Copies from which on a tuple is a class of its own and enters no part."""
+    """Copies from which on a tuple may be a class of its own that enters no part."""
     return max(plan.part // 2, plan.k)
 
 
-def code_in_parts(table: Streamed, known: Surveyed, plan: Plan) -> InParts:
-    """Few tuples are counted and held; of many a sample is, from which the cuts are learnt."""
+def line_keys(rows: Rows, about: PartTask) -> NDArray[np.int64]:
+    """Keys of the distinct rows of a table: codes, what rules see, and the person where it is counted."""
+    seen = about.ruled.seen(rows.carried)
+    codes = np.concatenate([rows.codes, *(one[:, np.newaxis] for one in seen)], axis=1)
+    keys = pack_keys(codes, [*about.coder.sizes, *about.ruled.sizes])
+    if about.plan.whom.unit is not None:
+        keys = np.concatenate([keys, rows.persons[:1]])
+    return keys
+
+
+def code_in_parts(table: Streamed, known: Surveyed, plan: Plan, progress: Progress) -> InParts:
+    """Few tuples are counted and held; of many a sample is, from which the cuts are learnt.
+
+    Where rules look at more than the tuples, few are those that differ in that too.
+    """
     coder = coder_of(known, known.counts)
-    sizes = coder.sizes
-    names = list(plan.quasi)
+    about = PartTask(coder, known.carried, ruled_values(known.carried, plan), plan, known.total)
+    persons = persons_counted(plan, [one.column for one in known.repeats])
+    layout = Layout(about, known.counted, persons)
+    coded = InParts(table, layout, coder.columns, known.repeats)
+    ruled, sizes = about.is_ruled, coder.sizes
 
-    def count(batch: pa.RecordBatch) -> Tuples:
-        return count_tuples(pack_keys(coder.codes_of(batch), sizes), zeros=found.zeros)
+    def count(batch: pa.RecordBatch) -> tuple[int, Tuples, Tuples | None]:
+        rows = layout.rows_of(batch) if ruled else layout.tuples_of(batch)
+        some = count_tuples(pack_keys(rows.codes, sizes), rows.records, zeros=found.zeros)
+        if lines is None:
+            return batch.num_rows, some, None
+        return batch.num_rows, some, count_tuples(line_keys(rows, about), rows.records)
 
-    found, waiting = empty(keys_needed(sizes)), []
-    for some in under_way(count, table.scan.batches(names), table.workers):
-        waiting.append(some)
+    found = empty(keys_needed(sizes))
+    lines: Tuples | None = None
+    if ruled:
+        lines = empty(keys_needed([*sizes, *about.ruled.sizes]) + (plan.whom.unit is not None))
+    waiting: list[tuple[Tuples, Tuples | None]] = []
+
+    def join() -> tuple[Tuples, Tuples | None]:
+        every = None
+        if lines is not None:
+            every = add([lines, *(its for _, its in waiting if its is not None)], plan.part)
+            every = every if every.are_all else None
+        return add([found, *(some for some, _ in waiting)], plan.part), every
+
+    rows = 0
+    for many, some, its in under_way(
+        count, table.scan.batches(layout.names if ruled else layout.own), table.workers
+    ):
+        rows += many
+        progress(f"counting row {rows:,} of {table.rows:,}", rows / table.rows)
+        waiting.append((some, its))
         if len(waiting) >= TOGETHER:
-            found, waiting = add([found, *waiting], plan.part), []
-    found = add([found, *waiting], plan.part)
-    lines = unpack_keys(found.keys, sizes)
-    about = InParts(table, coder, known.carried, coder.columns, table.rows)
-    if found.are_all:
-        whole = coder.coded(lines, found.count, plan)
-        return InParts(table, coder, known.carried, coder.columns, table.rows, whole=whole)
+            found, lines = join()
+            waiting = []
+    found, lines = join()
+    if found.are_all and (lines is not None or not ruled):
+        keys = found if lines is None else lines
+        return coded.with_few(_whole(keys, about), keys.keys)
+    tuples = unpack_keys(found.keys, sizes)
     metric = pack([(axis, column.weight) for column in coder.columns for axis in column.axes])
     light = found.count < heavy(plan)
     records = int(found.count[light].sum())
-    least = max(plan.k, (max(plan.part, 4 * plan.k) >> found.zeros) // 2, 1)
-    cuts = cut_into_parts(lines[light], found.count[light], metric, min(least, max(records, 1)))
-    return InParts(table, coder, about.carried, coder.columns, table.rows, cuts=cuts)
+    # rows of a part by what each stands for
+    wanted = max(plan.part * known.total // table.rows, 4 * plan.k)
+    least = max(plan.k, (wanted >> found.zeros) // 2, 1)
+    cuts = cut_into_parts(tuples[light], found.count[light], metric, min(least, max(records, 1)))
+    return coded.with_cuts(cuts)
+
+
+def _whole(keys: Tuples, about: PartTask) -> Coded:
+    sizes = [*about.coder.sizes, *about.ruled.sizes]
+    has_unit = about.plan.whom.unit is not None
+    codes = unpack_keys(keys.keys[: len(keys.keys) - has_unit], sizes)
+    axes = len(about.coder.sizes)
+    values = [np.ascontiguousarray(codes[:, axes + at]) for at in range(len(about.ruled.sizes))]
+    persons = (keys.keys[-1],) if has_unit else ()
+    tuples = np.ascontiguousarray(codes[:, :axes])
+    return code_lines(tuples, values, persons, keys.count, about.coder, about.ruled, about.plan)

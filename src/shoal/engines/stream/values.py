@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from shoal.encode.batch import Carried, Coder
-from shoal.model.coded import Coded, Held
+from shoal.engines.stream.lines import Layout
+from shoal.model.coded import Coded
 from shoal.model.column import Column
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.parts import Cuts
+from shoal.model.whom import Repeats
 from shoal.read.nameless import Nameless
 from shoal.read.scan import BATCH, Scan
 from shoal.recode.faces import Faces
 
+Told = Callable[[int, int], NDArray[Any]]
 __all__ = ["InParts", "PartGroups", "Sorted", "Streamed"]
 
 
@@ -46,16 +48,36 @@ class Streamed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InParts:
-    """A coded table: its distinct tuples, where these are few (`whole`), or how it is cut into parts."""
+    """A coded table: its distinct rows, where these are few, or how it is cut into parts.
+
+    Few are held as `whole`, with the key of each in `keys`. `repeats` are the identifiers that do.
+    """
 
     table: Streamed
-    coder: Coder
-    carried: tuple[Carried, ...]
+    layout: Layout
     columns: tuple[Column, ...]
-    total: int
+    repeats: tuple[Repeats, ...] = ()
     whole: Coded | None = None
+    keys: NDArray[np.int64] | None = None
     cuts: Cuts | None = None
-    held: Held | None = None
+
+    def with_few(self, whole: Coded, keys: NDArray[np.int64]) -> InParts:
+        """The table held by its distinct rows."""
+        return replace(self, whole=whole, keys=keys)
+
+    def with_cuts(self, cuts: Cuts) -> InParts:
+        """The table cut into parts."""
+        return replace(self, cuts=cuts)
+
+    @property
+    def total(self) -> int:
+        """How many records there are."""
+        return self.layout.about.total
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether rules or a unit are held."""
+        return self.layout.about.is_ruled
 
     @property
     def weight(self) -> float:
@@ -72,8 +94,8 @@ class InParts:
 class PartGroups:
     """The groups of all parts by their faces, one part after the other.
 
-    `rows` has for each part a file of its rows: the group within the part, then what is carried. `whole` is
-    the grouping of a table of few tuples, whose rows are still where they came from.
+    `rows` has for each part a file of its lines with the group within the part. `whole` is the grouping of
+    a table of few tuples, whose rows are still where they came from.
     """
 
     faces: Faces
@@ -95,9 +117,14 @@ class PartGroups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sorted:
-    """A finished table in a file without a name, in published order; `digest` is that of the file."""
+    """A finished table in a file without a name, in published order; `digest` is that of the file.
+
+    `beside` has what is told the judge of every line, of the `kind` given, and nobody else.
+    """
 
     file: Nameless
+    beside: Nameless
+    kind: np.dtype[Any]
     names: tuple[str, ...]
     like: pl.DataFrame
     lines: int
@@ -122,6 +149,10 @@ class Sorted:
         for batch in self.batches(chosen):
             frame: Any = pl.from_arrow(batch)
             yield frame.cast(dict(self.like.select(chosen).schema))
+
+    def told(self, name: str) -> Told:
+        """One field of what is told beside the table: gives lines first .. first + many."""
+        return lambda first, many: self.beside.rows(self.kind, first=first, many=many)[name]
 
     def first_lines(self) -> str:
         """The first lines as HTML, for notebooks."""

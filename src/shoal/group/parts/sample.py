@@ -48,9 +48,12 @@ def empty(width: int) -> Tuples:
     return Tuples(np.empty((width, 0), dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def count_tuples(keys: Keys, *, zeros: int = 0) -> Tuples:
-    """The tuples of some rows, of which `keys` has a column each."""
-    return _joined(_chosen(keys, zeros), None, zeros)
+def count_tuples(keys: Keys, records: Keys | None = None, *, zeros: int = 0) -> Tuples:
+    """The tuples of some rows, of which `keys` has a column each; `records` are those of every row."""
+    if zeros:
+        kept = _ends_in_zeros(keys, zeros)
+        keys, records = keys[:, kept], None if records is None else records[kept]
+    return _joined(keys, records, zeros)
 
 
 def add(parts: list[Tuples], most: int) -> Tuples:
@@ -71,10 +74,6 @@ def thin(tuples: Tuples, zeros: int) -> Tuples:
         return tuples
     kept = _ends_in_zeros(tuples.keys, zeros)
     return Tuples(tuples.keys[:, kept], tuples.count[kept], zeros)
-
-
-def _chosen(keys: Keys, zeros: int) -> Keys:
-    return keys if zeros == 0 else keys[:, _ends_in_zeros(keys, zeros)]
 
 
 def _ends_in_zeros(keys: Keys, zeros: int) -> NDArray[np.bool_]:

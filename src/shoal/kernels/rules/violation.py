@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compile.decorators import inner
+from shoal.kernels.compile.decorators import entry, inner
 
 __all__ = [
     "BOTH",
@@ -36,6 +36,7 @@ __all__ = [
     "UP_TO",
     "Tallies",
     "clear",
+    "lack_of_all",
     "make_tallies",
     "note",
     "shift",
@@ -173,6 +174,19 @@ def violation(rules, tallies, which, size):
         if short > TOLERANCE:
             total += short
     return total
+
+
+@entry
+def lack_of_all(rules, value, row, held, tallies):
+    """How much all records as one group lack."""
+    size = np.int64(0)
+    for i in range(row.size):
+        note(rules, tallies, value, row[i], held[i], MINE)
+        size += held[i]
+    sort_present(rules, tallies)
+    lack = violation(rules, tallies, MINE, size)
+    clear(rules, tallies)
+    return lack
 
 
 @inner

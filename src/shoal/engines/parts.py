@@ -1,0 +1,89 @@
+"""One part of a table grouped by itself: the same for every engine that cuts tables into parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.encode.batch import Carried, Coder
+from shoal.encode.part import Rows, RuledValues, code_rows
+from shoal.group.parts.rules import obeys_as_one
+from shoal.model.coded import Coded
+from shoal.model.grouping import Grouping
+from shoal.model.plan import Plan
+from shoal.model.rule import CLOSE
+from shoal.model.task import Task
+from shoal.recode.faces import Faces, faces_of
+from shoal.recode.pieces import RowPieces, deal
+
+__all__ = ["PartTask", "SolvedPart", "Work", "obeys", "persons_counted", "solve_part", "withhold_in_parts"]
+
+Work = Callable[[Task, Coded], Grouping]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartTask:
+    """What it takes to group any part of a table: small, and all that travels to whoever does it."""
+
+    coder: Coder
+    carried: tuple[Carried, ...]
+    ruled: RuledValues
+    plan: Plan
+    total: int
+
+    @property
+    def is_ruled(self) -> bool:
+        """Whether classes must obey more than k."""
+        return bool(self.plan.rules) or self.plan.whom.unit is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedPart:
+    """The groups of one part: what they publish, and which rows stand in which of them."""
+
+    faces: Faces
+    pieces: RowPieces
+    withheld: int
+    steps: int
+
+
+def persons_counted(plan: Plan, repeating: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose persons travel with the rows: the unit, or the identifiers that repeat.
+
+    The latter are counted in every class, since nobody said whom k counts.
+    """
+    whom = plan.whom
+    if whom.unit is not None:
+        return (whom.unit,)
+    if whom.of_persons or whom.means_rows:
+        return ()
+    return tuple(name for name in plan.identifier if name in repeating)
+
+
+def withhold_in_parts(task: Task, plan: Plan) -> Task:
+    """The task of all parts: with a rule of closeness nothing is withheld.
+
+    Such a rule compares classes with the table that is published, which no part knows before all are done;
+    if nothing is withheld it is the table itself.
+    """
+    if any(rule.kind == CLOSE for rule in plan.rules_read):
+        return replace(task, withhold=0)
+    return task
+
+
+def obeys(rows: Rows, about: PartTask) -> bool:
+    """Whether these rows as one class obey what every class must."""
+    alike = replace(rows, codes=np.zeros_like(rows.codes))
+    return obeys_as_one(code_rows(alike, about.coder, about.ruled, about.plan), about.plan.k)
+
+
+def solve_part(rows: Rows, about: PartTask, task: Task, work: Work) -> SolvedPart:
+    """Group one part; its share of what may be withheld is that of its records."""
+    coded = code_rows(rows, about.coder, about.ruled, about.plan)
+    task = replace(task, withhold=task.withhold * coded.total // max(about.total, 1))
+    grouping = work(task, coded)
+    faces, _ = faces_of(coded, grouping)
+    pieces = deal(coded.row, rows.carried, grouping, coded.distinct, task.seed, records=rows.records)
+    return SolvedPart(faces, pieces, grouping.withheld, grouping.steps)
