@@ -82,7 +82,7 @@ def alone_with(table: pl.DataFrame, claims: Claims, kept: tuple[str, ...]) -> in
     known = [
         name
         for name, dtype in table.schema.items()
-        if name not in {*sensitive, claims.count} and is_plain(dtype)
+        if name not in {*sensitive, claims.count, claims.pseudonym} and is_plain(dtype)
     ]
     return int((classes_of(table, known, records_of(table, claims.count)).sizes == 1).sum())
 

@@ -65,6 +65,7 @@ class Claims:
     k: int
     rules: tuple[Rule, ...]
     unit: str | None
+    pseudonym: str | None
 
     @classmethod
     def of(cls, certificate: Certificate) -> Claims:
@@ -86,11 +87,18 @@ class Claims:
                 k=plan.k,
                 rules=tuple(rules),
                 unit=whom.unit,
+                pseudonym=plan.pseudonym,
             )
         except PlanError:
             raise DataError(
                 "The certificate's plan counts or rules as no plan of Shoal's does; it cannot be verified."
             ) from None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are published beside the quasi-identifiers."""
+        more = (self.pseudonym, self.count)
+        return (*self.others, *(name for name in more if name is not None))
 
     @property
     def tells_ranges(self) -> bool:
@@ -102,8 +110,7 @@ def classes_as_said(table: pl.DataFrame, claims: Claims) -> Classes:
     """The classes of a release in the style that its plan names."""
     if claims.style == "centres":
         return centres.lines_of(table)
-    not_quasi = {*claims.others, claims.count}
-    quasi = [name for name in table.columns if name not in not_quasi]
+    quasi = [name for name in table.columns if name not in claims.beside]
     return classes_of(table, quasi, records_of(table, claims.count))
 
 
@@ -115,7 +122,7 @@ def published_columns(claims: Claims, rulers: Mapping[str, Ruler | None]) -> lis
     for name in claims.quasi:
         ruler = rulers[name]
         names += published_names(ruler, claims.cells, claims.style) if ruler is not None else (name,)
-    return [*names, *claims.others, *((claims.count,) if claims.count is not None else ())]
+    return [*names, *claims.beside]
 
 
 def ranges_in(table: pl.DataFrame, claims: Claims) -> Ranges:

@@ -21,12 +21,14 @@ from shoal.check.loss import (
     total_of,
 )
 from shoal.check.persons import Standing, classes_of_release, standing_of
+from shoal.check.pseudonyms import wrong_pseudonyms
 from shoal.check.risk import persons_of, risk_of
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
 from shoal.check.rules import broken, rule_on, rulings_of, unit_ruling
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import RADIUS, SIZE, Plan
+from shoal.model.pseudonym import Key
 from shoal.model.verdict import ColumnLoss, Ruling, Verdict
 from shoal.model.whom import Behind
 
@@ -45,13 +47,15 @@ def judge(
     judge_k: bool = True,
     persons: Behind | None = None,
     trees: Mapping[str, Hierarchy] | None = None,
+    named: Behind | None = None,
+    key: Key | None = None,
 ) -> Verdict:
     """Judge a finished table by its published quasi-identifier cells.
 
-    Every column that the plan does not call sensitive, kept or count is taken for a quasi-identifier, so
-    that nothing can slip into the release unseen. Without `judge_k` everything but k is judged. `persons`
-    says who stands behind each published line, which the table itself never does; `trees` are those of
-    rules.
+    Every column that the plan does not call sensitive, kept, count or pseudonym is taken for a
+    quasi-identifier, so that nothing can slip into the release unseen. Without `judge_k` everything but k
+    is judged. `persons` says who stands behind each published line, which the table itself never does, and
+    `named` which identifier; `trees` are those of rules, `key` that of pseudonyms.
     """
     rulers = [(column, ruler_of(column, loss=plan.loss)) for column in columns]
     if plan.style == "centres":
@@ -71,6 +75,7 @@ def judge(
         reasons += too_small(classes, plan.k)
     if classes.total == 0:
         reasons += ("The table holds no records.",)
+    reasons += wrong_pseudonyms(table, plan, named, key)
     ruled = [rule for rule in plan.rules_read if rule.column in table.columns]
     rulings = rulings_of(table, classes, ruled, trees or {})
     standing, unsaid, ruled_persons = _persons(plan, classes, persons, judge_k=judge_k)
@@ -203,11 +208,11 @@ def _sizes_of(sizes: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
 
 def wrong_columns(columns: Sequence[str], plan: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
     """What speaks against a table by the names of its columns: some are lacking, or still there."""
-    named = [*wanted, *plan.sensitive, *plan.keep]
+    named = [*wanted, *plan.beside]
     absent = [repr(name) for name in named if name not in columns]
     unit = plan.whom.unit
     hidden = dict.fromkeys((*plan.identifier, *((unit,) if unit is not None else ())))
-    present = [repr(name) for name in hidden if name in columns]
+    present = [repr(name) for name in hidden if name in columns and name != plan.pseudonym]
     reasons: tuple[str, ...] = ()
     if absent:
         reasons += (f"The table lacks the column {', '.join(absent)}.",)

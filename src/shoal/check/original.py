@@ -16,10 +16,12 @@ from shoal.check.kanonymity import Classes, classes_of, records_of
 from shoal.check.loss import PublishedCells, by_axis, published_names, read_column
 from shoal.check.matching import edges_of, nodes_of, shared_codes, unmatched
 from shoal.check.ruler import PLACES, RANGES, Ruler, ruler_of
+from shoal.errors import DataError
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.missing import missing_to_null
-from shoal.model.verdict import Finding
+from shoal.model.pseudonym import Key, identifiers_of
+from shoal.model.verdict import GIVE, Finding
 
 __all__ = ["verify_original"]
 
@@ -32,21 +34,25 @@ def verify_original(
     *,
     seen: Coded | None,
     missing: Sequence[str] = (),
+    key: Key | None = None,
 ) -> list[Finding]:
     """Hold a release against the table it was made from: no row lost, invented or changed.
 
     `seen` is the coded table in the unit of what is published, None where that is not known. Missing is one
-    value: an empty cell, a missing mark and not-a-number are the same in both tables.
+    value: an empty cell, a missing mark and not-a-number are the same in both tables. With the `key` of
+    pseudonyms every row is held against the very one that it was made from.
     """
     claims = Claims.of(certificate)
+    named, original, claims = _with_pseudonyms(table, original, claims, missing, key)
     original, table = _one_missing(original, table, claims, missing)
     rulers = {column.name: ruler_of(column, loss=claims.loss) for column in coded.columns}
     findings = [
+        *named,
         Finding(
             "original records",
             coded.total == certificate.records,
             f"The certificate says {certificate.records}; the original has {coded.total}.",
-        )
+        ),
     ]
     wanted = published_columns(claims, rulers)
     if any(name not in table.columns for name in wanted):
@@ -58,6 +64,30 @@ def verify_original(
         detail = "Not recomputable: the published cells do not say which values they cover."
         return [*findings, Finding("rows", None, detail)]
     return [*findings, *_row_findings(table, claims, original, coded, rulers)]
+
+
+def _with_pseudonyms(
+    table: pl.DataFrame, original: pl.DataFrame, claims: Claims, missing: Sequence[str], key: Key | None
+) -> tuple[list[Finding], pl.DataFrame, Claims]:
+    """Whether pseudonyms are those of the original's persons, and both as columns that can be compared."""
+    name, claim = claims.pseudonym, "pseudonyms of the original"
+    if name is None or name not in table.columns:
+        return [], original, claims
+    if key is None:
+        return [Finding(claim, None, f"Whose they are needs their key. {GIVE['key']}")], original, claims
+    try:
+        made = key.pseudonyms(identifiers_of(original[name], tuple(missing)))
+    except DataError as error:
+        return [Finding(claim, False, str(error))], original, claims
+    strange = int((~table[name].cast(pl.String).is_in(made.drop_nulls().implode())).sum())
+    detail = f"All {table.height} are made of identifiers of the original by the key given."
+    if strange:
+        detail = (
+            f"{strange} of {table.height} are made of no identifier of the original by the key given: one "
+            "of the two is not the one that was used."
+        )
+    beside = replace(claims, others=(*claims.others, name), pseudonym=None)
+    return [Finding(claim, strange == 0, detail)], original.with_columns(made), beside
 
 
 def _one_missing(
@@ -105,8 +135,7 @@ def _read(
     table: pl.DataFrame, claims: Claims, rulers: Mapping[str, Ruler | None]
 ) -> tuple[Classes, list[PublishedCells | None], list[str]]:
     """The classes, what their cells cover on each axis, and the columns whose cells do not say it."""
-    not_quasi = {*claims.others, claims.count}
-    quasi = [name for name in table.columns if name not in not_quasi]
+    quasi = [name for name in table.columns if name not in claims.beside]
     classes = classes_of(table, quasi, records_of(table, claims.count))
     lines = table[classes.row]
     cells: list[PublishedCells | None] = []

@@ -82,12 +82,13 @@ def pairs_of(classes: Classes, persons: Behind) -> tuple[Integers, Integers, int
 def classes_of_release(table: pl.DataFrame, plan: Plan) -> Classes:
     """The classes of a finished table; a line of centres is a class of its own.
 
-    Every column that the plan does not call sensitive, kept or count is taken for a quasi-identifier.
+    Every column that the plan does not call sensitive, kept, count or pseudonym is taken for a
+    quasi-identifier.
     """
     if plan.style == "centres":
         return centres.lines_of(table)
     count = plan.whom.count
-    others = {*plan.sensitive, *plan.keep, count}
+    others = {*plan.beside, count}
     quasi = [name for name in table.columns if name not in others]
     return classes_of(table, quasi, records_of(table, count if count in table.columns else None))
 

@@ -17,18 +17,20 @@ from shoal.check.claims import (
 )
 from shoal.check.kanonymity import Classes
 from shoal.check.measured import check_exact, check_losses, check_value, measure_columns
+from shoal.check.pseudonyms import faults_of
 from shoal.check.rules import rule_on
 from shoal.model.certificate import VERSION, Certificate
 from shoal.model.coded import Coded
 from shoal.model.facts import TOTAL_LOSS
 from shoal.model.figures import Figures
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.pseudonym import links
 from shoal.model.verdict import GIVE, Finding, Ruling
 from shoal.model.written import names_of
 
 __all__ = ["verify_release"]
 
-MORE = frozenset({"sse", "sst", "sse_share", "centre", "lookups"})
+MORE = frozenset({"sse", "sst", "sse_share", "centre", "lookups", "pseudonym"})
 """What a certificate may hold besides."""
 
 
@@ -61,6 +63,8 @@ def verify_release(
     findings.append(Finding("columns", not absent and not extra, detail))
     if absent:
         return findings
+    if claims.pseudonym is not None or "pseudonym" in certificate.more:
+        findings.append(_pseudonyms(table, certificate, claims.pseudonym))
     classes = classes_as_said(table, claims)
     findings += _class_findings(certificate, claims, classes)
     findings += _rule_findings(table, certificate, claims, classes, trees)
@@ -109,6 +113,16 @@ def _fields(certificate: Certificate) -> Finding:
     if strange:
         detail = f"The certificate has fields that Shoal does not write: {', '.join(strange)}."
     return Finding("fields", not strange, detail)
+
+
+def _pseudonyms(table: pl.DataFrame, certificate: Certificate, name: str | None) -> Finding:
+    """Whether what stands aside when classes are counted links no two rows, and readers are told of it."""
+    if name is None or certificate.more.get("pseudonym") != links(name):
+        detail = "The certificate and its plan do not say the same of pseudonyms."
+        return Finding("pseudonyms", False, detail)
+    faults = faults_of(table[name])
+    detail = f"Column {name!r} holds pseudonyms, all different: no two rows are linked."
+    return Finding("pseudonyms", not faults, " ".join(faults) or detail)
 
 
 def _agrees(certificate: Certificate, claims: Claims) -> Finding:

@@ -130,6 +130,24 @@ Identifier = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMNS", help=_means("identifier"), rich_help_panel=ROLES),
 ]
+Pseudonym = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help=_means("pseudonym"), rich_help_panel=ROLES),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        help="The key of pseudonyms, for you alone; where there is no such file, it is made.",
+        show_default=False,
+        rich_help_panel=RESULT,
+    ),
+]
+KeyUsed = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="FILE", help="The key of pseudonyms: also recomputes them."),
+]
 Count = Annotated[
     str | None,
     typer.Option(

@@ -38,6 +38,7 @@ PLAIN = (
     "k",
     "count",
     "unit",
+    "pseudonym",
     "loss",
     "method",
     "style",
@@ -170,7 +171,7 @@ def files_named(given: Mapping[str, Any]) -> list[Path]:
     """Every file the command line names as an input, so that none is overwritten."""
     named = [
         given[word]
-        for word in ("file", "plan", "original", "after", "forget")
+        for word in ("file", "plan", "original", "after", "forget", "key")
         if given.get(word) is not None
     ]
     for text in given.get("hierarchies") or ():

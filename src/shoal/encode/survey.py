@@ -139,15 +139,16 @@ def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
             check_plain(frame[name])
         if plan.style == "centres":  # which writes its values as text
             check_text(frame[name])
-    published = {*plan.quasi, *plan.columns} - {*plan.identifier, plan.whom.unit}
-    check_published_names(sorted(published))
+    hidden = {*plan.identifier, plan.whom.unit, plan.pseudonym}
+    published = {*plan.quasi, *plan.columns} - hidden
+    check_published_names(sorted({*published, *plan.beside}))
     for name in sorted(published & {*frame.columns}):
         check_texts(frame[name])
 
 
 def _check_published(columns: list[Column], plan: Plan) -> None:
     """Cells of more than one column get names of their own, which may be taken."""
-    others = [*plan.sensitive, *plan.keep, *((plan.whom.count,) if plan.whom.count is not None else ())]
+    others = [*plan.beside, *((plan.whom.count,) if plan.whom.count is not None else ())]
     names = [name for column in columns for name in _published(column, plan)] + others
     doubled = sorted({repr(name) for name in names if names.count(name) > 1})
     if doubled:

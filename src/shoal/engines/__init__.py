@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shoal.model.grouping import Grouping, Groups, Proof
     from shoal.model.known import Known
     from shoal.model.plan import Plan
+    from shoal.model.pseudonym import Key
     from shoal.model.receipt import Receipt
     from shoal.model.task import Progress, Task
     from shoal.model.verdict import Verdict
@@ -132,7 +133,7 @@ class Engine(Protocol[T, C, G, P]):
     def settle(self, plan: Plan) -> Plan:
         """The plan with what this place decides: which method `auto` is; refuses what it cannot do."""
 
-    def open(self, frame: Any, plan: Plan) -> T:
+    def open(self, frame: Any, plan: Plan, key: Key | None = None) -> T:
         """Take a table in; refuses columns that could not be handed back as they came."""
 
     def seal(self, table: T) -> Receipt:
@@ -199,6 +200,12 @@ def settle(plan: Plan, frame: Any) -> tuple[Engine[Any, Any, Any, Any], Plan]:
     name = plan.engine
     if name == "auto":
         name = "stream" if _comes_in_batches(frame) else "memory"
+    if plan.pseudonym is not None and name != "memory":
+        raise PlanError(
+            f"Pseudonyms are made of tables in memory, and this one runs as {name}. Run it in memory, or "
+            "leave out the pseudonym.",
+            field="engine",
+        )
     at = load(name)
     return at, at.settle(replace(plan, engine=name))
 

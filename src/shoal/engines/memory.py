@@ -24,6 +24,7 @@ from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.known import Known
 from shoal.model.mark import mark_of
 from shoal.model.plan import Plan
+from shoal.model.pseudonym import Key
 from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, Task
 from shoal.model.verdict import Verdict
@@ -37,10 +38,12 @@ __all__ = ["ENGINE", "Finished", "Memory", "Opened"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """A table in memory, and the kind of frame it came in."""
+    """A table in memory, and the kind of frame it came in; pseudonyms and their key where it has some."""
 
     frame: pl.DataFrame
     origin: Origin
+    pseudonyms: tuple[pl.Series, ...] = ()
+    key: Key | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -85,15 +88,17 @@ class Memory:
         """All that a plan can say is possible here."""
         return plan
 
-    def open(self, frame: Any, plan: Plan) -> Opened:
+    def open(self, frame: Any, plan: Plan, key: Key | None = None) -> Opened:
         """Any eager or lazy frame."""
         from shoal.recode.anew import anew
+        from shoal.recode.pseudonyms import pseudonyms_of
 
         native, table = to_polars(frame)
         kept = [name for name in (*plan.sensitive, *plan.keep) if name in table.columns]
         anew(table[kept].clear())  # what could not be published is refused before any work
         # centres publish their values as text, with counts
-        return Opened(table, origin_of(native, table, kept if plan.style != "centres" else ()))
+        origin = origin_of(native, table, kept if plan.style != "centres" else ())
+        return Opened(table, origin, pseudonyms_of(table, plan, key), key)
 
     def seal(self, table: Opened) -> Receipt:
         """A receipt over the cells in their order."""
@@ -130,7 +135,7 @@ class Memory:
         """Published cells, in fresh memory."""
         from shoal.recode import digest_of, recode, to_ids
 
-        judged, groups = recode(table.frame, coded, grouping, plan)
+        judged, groups = recode(table.frame.with_columns(table.pseudonyms), coded, grouping, plan)
         if plan.cells != "id":
             return Finished(judged, judged, groups, seal=mark_of(judged))
         written, lookups = to_ids(judged, coded.columns)
@@ -148,13 +153,15 @@ class Memory:
         withheld: int,
     ) -> Verdict:
         """The independent judge; who a line belongs to is told beside the table, which never says it."""
-        unit = plan.whom.unit
+        unit, named = plan.whom.unit, plan.pseudonym
         return judge(
             published.judged,
             plan,
             coded.columns,
             withheld=withheld,
             persons=None if unit is None else behind(plan, table.frame, published.groups, unit),
+            named=None if named is None else behind(plan, table.frame, published.groups, named),
+            key=table.key,
             trees=coded.held.trees if coded.held is not None else {},
         )
 

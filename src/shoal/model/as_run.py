@@ -49,6 +49,7 @@ class AsRun:
     seed: int
     series: str | None = field(default=None, metadata={"since": "2.1"})
     widen: bool = field(default=False, metadata={"since": "2.1"})
+    pseudonym: str | None = field(default=None, metadata={"since": "2.2"})
 
     @classmethod
     def of(cls, plan: Plan, *, method: str, kinds: Mapping[str, str], mark: Callable[[str], str]) -> AsRun:

@@ -18,7 +18,7 @@ from shoal.model.written import Aside, is_newer, read_file, to_plain
 
 __all__ = ["VERSION", "Certificate"]
 
-VERSION = "2.1"
+VERSION = "2.2"
 """Of the format: its minor part grows with every field that is added, which then needs a default."""
 
 

@@ -64,6 +64,15 @@ _ALL = (
     Field("keep", NAMES, "Other columns that are published as they are.", "[ward]", "none"),
     Field("identifier", NAMES, "Columns that name a person: always dropped.", "[name]", "none"),
     Field(
+        "pseudonym",
+        WORD,
+        "An identifier that is published as keyed pseudonyms, so that several tables can be joined. Every "
+        "person has one row, and a key file is needed.",
+        "patient_id",
+        "none",
+        page="how-to/pseudonyms.md",
+    ),
+    Field(
         "kinds",
         TABLE,
         "How a quasi-identifier is measured: number, date, date(%d.%m.%Y), date(%d.%m.%y, from 1930), "

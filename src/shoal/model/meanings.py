@@ -45,7 +45,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "loss_percent": "the same as a share of everything there was to lose, rounded up",
         "columns": "what was lost by column",
         "more": "sums of squares where means are published, rounded up; what a centre is; digests of the "
-        "lookup tables of ids",
+        "lookup tables of ids; what pseudonyms link",
         "series": "which release of a series this is; null for a release by itself",
         "release": "SHA-256 of the published file",
         "original": "a salted fingerprint of what came in; the salt is in your private receipt",

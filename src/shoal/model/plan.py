@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
 
 from shoal.errors import PlanError, choices
 from shoal.model.column import KINDS
+from shoal.model.fitting import RADIUS, SIZE, check_centres, check_pseudonym, check_register
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.rule import Rule
-from shoal.model.series import MODES, REGISTER, SCHOOL, SINCE
+from shoal.model.series import MODES, REGISTER
 from shoal.model.size import bytes_of
 from shoal.model.task import Effort, whole_of
 from shoal.model.whom import Whom
@@ -27,7 +28,6 @@ __all__ = [
     "SIZE",
     "STYLES",
     "Plan",
-    "unfit_for_register",
     "words_of",
 ]
 
@@ -35,8 +35,6 @@ STYLES = ("generalize", "suppress", "centres", "means")
 CELLS = ("text", "bounds", "middle", "id")
 LOSSES = ("leaves", "levels", "sets")
 DISTANCES = ("span", "euclidean", "great-circle", "matrix")
-SIZE, RADIUS = "group_size", "group_radius"
-"""What the style `centres` publishes of a group besides its centre and its values."""
 LIGHTEST, HEAVIEST = 0.001, 1000.0
 """The weights a column may have besides 0: farther apart, sums and solvers lose the lighter columns."""
 FILE = ("encoding", "delimiter", "decimal", "sheet")
@@ -59,6 +57,7 @@ class Plan:
     sensitive: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     identifier: tuple[str, ...] = ()
+    pseudonym: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     hierarchies: Mapping[str, Hierarchy | Builder] = field(default_factory=dict)
     graphs: Mapping[str, Graph] = field(default_factory=dict)
@@ -110,7 +109,7 @@ class Plan:
         for name in ("improve", "widen"):
             if not isinstance(getattr(self, name), bool):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is neither true nor false.", field=name)
-        for name in FILE:
+        for name in ("pseudonym", *FILE):
             if not isinstance(getattr(self, name), str | None):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
         for name, kind in self.kinds.items():
@@ -140,12 +139,15 @@ class Plan:
                 field="count",
                 column=count,
             )
-        # an identifier may well be the unit: neither is ever published
-        role = "count" if unit == count else role_of.get(unit or "", "identifier")
-        if unit is not None and role != "identifier":
-            raise PlanError(
-                f"Column {unit!r} is named as unit and {role}. Give it one role.", field="unit", column=unit
-            )
+        # an identifier may well be the unit, or be published as pseudonyms: its values never are
+        for word, name in (("unit", unit), ("pseudonym", self.pseudonym)):
+            role = "count" if name == count else role_of.get(name or "", "identifier")
+            if name is not None and role != "identifier":
+                raise PlanError(
+                    f"Column {name!r} is named as {word} and {role}. Give it one role.",
+                    field=word,
+                    column=name,
+                )
 
     def _check_rules(self) -> None:
         for rule in self.rules_read:
@@ -272,71 +274,21 @@ class Plan:
         if self.stop_at is not None and not (_is_number(self.stop_at) and 1 <= self.stop_at < 1e9):
             raise PlanError(f"stop_at = {self.stop_at!r} is not a ratio of at least 1.", field="stop_at")
         if self.style == "centres":
-            self._check_centres()
+            check_centres(self)
         if self.series is not None and self.series not in MODES:
             raise PlanError(f"There is no series {self.series!r}. {choices(MODES)}", field="series")
         if self.series == REGISTER:
-            self._check_register()
+            check_register(self)
         elif self.widen:
             raise PlanError("Only the boxes of a register widen. Leave out widen.", field="widen")
+        if self.pseudonym is not None:
+            check_pseudonym(self, self.pseudonym)
         Effort.parse(self.effort)
         for name in ("memory", "scratch"):
             if not isinstance(getattr(self, name), str | None):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
         if self.memory is not None:
             bytes_of(self.memory)
-
-    def _check_register(self) -> None:
-        """What a register can do: one line per person, ranges and nodes, and lists of what persons have."""
-        if self.whom.unit is None:
-            raise PlanError(
-                "A register follows persons from release to release. Name the column that says who a row "
-                "belongs to as unit.",
-                field="unit",
-            )
-        for name, holds, what in (
-            ("count", self.count is None, "a row of a register is one person: leave out count"),
-            (
-                "style",
-                self.style == "generalize",
-                "a register publishes ranges and nodes: style = generalize",
-            ),
-            ("cells", self.cells in {"text", "bounds"}, "a register takes the cells text and bounds"),
-            ("loss", self.loss != "sets", "a register shows nodes, not sets: loss = leaves or levels"),
-            ("distance", self.distance == "span", "a register takes the distance span"),
-            ("withhold", self.withhold == 0, "who cannot be shown waits for others: leave out withhold"),
-            ("graphs", not self.graphs, "a register takes numbers, dates and trees, no regions"),
-            (
-                "sensitive",
-                self.sensitive or self.keep,
-                "it lists what persons have: name a sensitive column",
-            ),
-        ):
-            if not holds:
-                raise PlanError(f"The plan's {name} does not fit a register: {what}.", field=name)
-        for name in self.quasi:
-            kind = self.kind(name)
-            if kind is not None and kind.name not in {"number", "date", "tree"}:
-                raise unfit_for_register(name, kind.name)
-        taken = [name for name in (SCHOOL, SINCE) if name in self.columns]
-        if taken:
-            raise PlanError(
-                f"A register publishes columns named {SCHOOL} and {SINCE}; the plan names "
-                f"{', '.join(taken)} "
-                "too. Rename it first.",
-                field="series",
-                column=taken[0],
-            )
-
-    def _check_centres(self) -> None:
-        taken = [name for name in (SIZE, RADIUS) if name in self.columns]
-        if taken:
-            raise PlanError(
-                f"The style 'centres' publishes columns named {SIZE} and {RADIUS}; the plan names "
-                f"{', '.join(taken)} too. Rename it first.",
-                field="style",
-                column=taken[0],
-            )
 
     def kind(self, column: str) -> Kind | None:
         """The declared kind of a quasi-identifier, or None where it is to be guessed."""
@@ -393,20 +345,27 @@ class Plan:
         for name in self.quasi:
             kind = self.kind(name)
             names.extend(kind.parts if kind is not None and kind.name == "place" else (name,))
-        names += [*self.sensitive, *self.keep, *self.identifier]
+        names += [*self.beside, *self.identifier]
         names += self.whom.columns
         return tuple(dict.fromkeys(names))
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns whose cells are published row by row beside the quasi-identifiers."""
+        pseudonym = (self.pseudonym,) if self.pseudonym is not None else ()
+        return (*self.sensitive, *self.keep, *pseudonym)
 
-def unfit_for_register(column: str, kind: str) -> PlanError:
-    """The error for a quasi-identifier whose cells no register can keep."""
-    return PlanError(
-        f"Column {column!r} is a {kind}; a register shows ranges of numbers and dates and nodes of "
-        "trees. Give it "
-        "a hierarchy: a file, or flat() for a value or a star.",
-        field="hierarchies",
-        column=column,
-    )
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The identifiers that are not published in any form."""
+        return tuple(name for name in self.identifier if name != self.pseudonym)
+
+    @property
+    def nameless(self) -> Plan:
+        """The same without pseudonyms, for what is tried and never published."""
+        if self.pseudonym is None:
+            return self
+        return replace(self, pseudonym=None, identifier=(*self.dropped, self.pseudonym))
 
 
 def _whole(name: str, value: object, least: int) -> int:

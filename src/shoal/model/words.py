@@ -55,4 +55,5 @@ class Words(Details, total=False):
     sensitive: Names
     count: str | None
     unit: str | None
+    pseudonym: str | None
     rules: Names

@@ -47,7 +47,7 @@ def _rows(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> 
     faces, face = _faces(published)
     kept = pieces.group >= 0
     lines = pl.DataFrame({_FACE: face[pieces.group[kept]], _SOURCE: pieces.row[kept]})
-    names = [*plan.sensitive, *plan.keep]
+    names = [*plan.beside]
     if names:
         lines = lines.hstack(frame[names][pl.Series(pieces.row[kept])])
     if plan.whom.count is not None:

@@ -73,7 +73,8 @@ def recoding_of(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...]) ->
         coarse.append(Coarse(column.name, sort, str(kind), column.form, column.weight, size, nodes))
     names = [column.name for column in columns]
     faces = table.select(names).unique().sort(names, nulls_last=True)
-    others = tuple(name for name in table.columns if name not in names)
+    # a pseudonym is made of an identifier, which nobody may take for a column that is published as it is
+    others = tuple(name for name in table.columns if name not in {*names, plan.pseudonym})
     return Coarsening(plan.k, tuple(coarse), tuple(faces.iter_rows()), others, plan.rules, plan.whom.unit)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.model.coded import Coded
 from shoal.model.grouping import WITHHELD, Grouping, Groups
 from shoal.model.plan import Plan
+from shoal.recode.pseudonyms import LOTS
 
 __all__ = ["RowPieces", "deal", "lay_out"]
 
@@ -97,6 +98,8 @@ def _sorted(
 ) -> NDArray[np.integer]:
     """`rows` by distinct row, and within one by published values."""
     names = [*plan.sensitive, *plan.keep, *([plan.whom.count] if plan.whom.count else [])]
+    if LOTS in frame.columns:  # rows that differ in their pseudonym: it must not tell where they go
+        names.append(LOTS)
     keyed = (
         frame[pl.Series(rows)]
         .with_columns(pl.Series("\0distinct", coded.row[rows]), pl.Series("\0row", rows))

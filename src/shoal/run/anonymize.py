@@ -25,6 +25,7 @@ from shoal.model.series import REGISTER
 from shoal.model.task import Doing, Effort, Progress, Task, quiet, quota, stepped
 from shoal.model.words import Words
 from shoal.run.certify import certify, measure
+from shoal.run.keys import key_of
 from shoal.run.plans import plan_of
 from shoal.run.release import Release
 from shoal.run.series import take_place
@@ -41,6 +42,7 @@ def anonymize(
     after: Any = None,
     redo: bool = False,
     forget: Iterable[Any] = (),
+    key: str | os.PathLike[str] | None = None,
     progress: Progress = quiet,
     **words: Unpack[Words],
 ) -> Release:
@@ -60,6 +62,7 @@ def anonymize(
         redo: Make a release of a register again after a state that was followed already, because that
             release reached nobody.
         forget: Persons whom the state of a register no longer knows; what was listed of them stays.
+        key: The file of the key of pseudonyms, for you alone; where there is none of that name, it is made.
         progress: Called with what is being done, a `shoal.Doing`: words without cells, with the loss so far
             and what nobody can beat as numbers where they are known; and with the share done.
 
@@ -83,6 +86,7 @@ def anonymize(
 
     """
     plan, place = take_place(plan_of(plan, words), after)
+    secret, keep_key = key_of(plan, key)
     progress = stepped(progress)
     if plan.series == REGISTER:
         from shoal.run.keep import before_of
@@ -97,7 +101,7 @@ def anonymize(
         plan = replace(plan, distance="matrix")
     at, plan = engines.settle(plan, frame)
     with threads(plan.threads):
-        table = at.open(frame, plan)
+        table = at.open(frame, plan, secret)
         progress("encoding", 0.0)
         known = at.survey(table, plan, progress)
         coded = at.code(table, known, plan, progress, matrix=matrix)
@@ -107,6 +111,7 @@ def anonymize(
         # what is said of the release from here on is in the unit of what is published
         places, seen = at.see(coded, grouping, plan)
         progress("recoding", 0.0)
+        keep_key()
         published = at.recode(table, seen, grouping, plan, progress)
         repeats = at.whom(table, published, plan, coded)
         progress("checking", 0.0)
@@ -135,6 +140,7 @@ def anonymize(
         _published=published,
         _receipt=receipt,
         _columns=seen.columns,
+        _key=key,
     )
 
 

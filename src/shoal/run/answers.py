@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shoal.model.cell import SUPPRESSED
 from shoal.model.certificate import Certificate
 from shoal.model.exposure import Linkage
+from shoal.model.pseudonym import links
 from shoal.model.report import NO, OPEN, YES, Chances, Mixed, Question, Treated, as_percent
 from shoal.model.whom import Whom
 
@@ -60,8 +61,8 @@ def questions_of(
         Question(
             "Linkability",
             "Can records of one person be linked, here or with other data?",
-            tuple(_linked(linkage, untried)),
-            YES if linkage is not None and linkage.one_record else OPEN,
+            tuple(_linked(linkage, untried, plan.pseudonym)),
+            YES if plan.pseudonym is not None or (linkage is not None and linkage.one_record) else OPEN,
         ),
         Question(
             "Inference",
@@ -106,7 +107,12 @@ def _is_singled(holds: bool, now: Chances | None, alone_with_kept: int, doubt: s
     return NO if holds and now is not None and not alone_with_kept and not doubt else OPEN
 
 
-def _linked(linkage: Linkage | None, untried: str) -> Iterator[str]:
+def _linked(linkage: Linkage | None, untried: str, pseudonym: str | None) -> Iterator[str]:
+    if pseudonym is not None:
+        yield (
+            f"{links(pseudonym)} Whoever has the key and the identifiers knows whose each row is: to them "
+            "the release is pseudonymous, not anonymous, until the key is destroyed."
+        )
     if linkage is not None:
         what = "person" if linkage.by_person else "record"
         yield (
@@ -158,9 +164,14 @@ def treated_columns(
     whom = Whom.read(unit=plan.unit, count=plan.count)
     losses = {column.name: column.loss for column in certificate.columns}
     rows = [
-        Treated(name, "identifier", "removed (masking of direct identifiers)") for name in plan.identifier
+        Treated(name, "identifier", "removed (masking of direct identifiers)")
+        for name in plan.identifier
+        if name != plan.pseudonym
     ]
-    if whom.unit is not None and whom.unit not in plan.identifier:
+    if plan.pseudonym is not None:
+        what = "replaced by keyed pseudonyms (HMAC-SHA-256)"
+        rows.append(Treated(plan.pseudonym, "pseudonym", what))
+    if whom.unit is not None and whom.unit not in {*plan.identifier, plan.pseudonym}:
         rows.append(Treated(whom.unit, "unit", "removed; it said whom k counts"))
     for name in plan.quasi:
         kind = plan.kinds.get(name, "").partition("(")[0]

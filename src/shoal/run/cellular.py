@@ -71,7 +71,7 @@ def cellular(
                 "the method 'cellular'.",
                 field=word,
             )
-    plan = plan_of(plan, {"k": 2, "withhold": 0.0, "rules": (), "unit": None, **words})
+    plan = plan_of(plan, {"k": 2, "withhold": 0.0, "rules": (), "unit": None, **words}).nameless
     if plan.options:
         raise PlanError(
             f"Clusters with opening costs have no option {', '.join(plan.options)}.", field="options"

@@ -19,6 +19,7 @@ from shoal.model.figures import Figures, round_up, shown_bound, shown_ratio
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.kind import Kind
 from shoal.model.plan import Plan
+from shoal.model.pseudonym import links
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Ruling, Verdict
 
@@ -128,6 +129,7 @@ def certify(
             **{name: round_up(figure) for name, figure in exact.more.items()},
             **({"centre": plan.centre} if plan.style == "centres" else {}),
             **({"lookups": dict(lookups)} if plan.cells == "id" else {}),
+            **({"pseudonym": links(plan.pseudonym)} if plan.pseudonym is not None else {}),
         },
         plan=AsRun.of(
             plan,

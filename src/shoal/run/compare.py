@@ -86,7 +86,7 @@ def compare(
     ks = [ks] if isinstance(ks, int) else ks
     if plan is None and "k" not in words and ks:
         words["k"] = min(ks)
-    plan = plan_of(plan, words)
+    plan = plan_of(plan, words).nameless
     named = words_of("methods", methods or "all")
     named = METHODS if "all" in named else tuple(dict.fromkeys(named))
     tried = [replace(plan, k=k) for k in sorted(set(ks or (plan.k,)))]

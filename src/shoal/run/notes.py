@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from shoal.model.pseudonym import links
+
 if TYPE_CHECKING:
     from shoal.model.whom import Repeats
     from shoal.run.release import Release
@@ -25,8 +27,10 @@ def notes_of(release: Release) -> Iterator[str]:
         kinds = ", ".join(f"{name} {kind}" for name, kind in release.guessed.items())
         yield f"Kinds were guessed: {kinds}. Declare them where that is wrong."
     yield from release.doubts
-    if plan.identifier:
-        yield f"Identifiers were dropped: {', '.join(plan.identifier)}."
+    if plan.dropped:
+        yield f"Identifiers were dropped: {', '.join(plan.dropped)}."
+    if plan.pseudonym is not None:
+        yield links(plan.pseudonym)
     if plan.style == "centres" and plan.centre == "row":
         yield (
             "Centres are real rows: each line shows the exact quasi-identifiers of one of its records. "

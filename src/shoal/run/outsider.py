@@ -50,7 +50,7 @@ def risk(
     made: Release | None = frame if _is_release(frame) else None
     _, table = to_polars(frame if made is None else made.table)
     if made is not None and not quasi:
-        others = {*made.plan.sensitive, *made.plan.keep, made.plan.whom.count, SIZE, RADIUS}
+        others = {*made.plan.beside, made.plan.whom.count, SIZE, RADIUS}
         quasi, count = [name for name in table.columns if name not in others], count or made.plan.count
     quasi = words_of("quasi", quasi)
     found = expose(

@@ -26,12 +26,13 @@ from shoal.group.standing.lists import Enlisted, Listed, enlist
 from shoal.model.certificate import Certificate
 from shoal.model.column import LINE
 from shoal.model.figures import Figures, Ranges
+from shoal.model.fitting import unfit_for_register
 from shoal.model.grouping import Grouping, Groups
 from shoal.model.hierarchy import Builder
 from shoal.model.known import Known
 from shoal.model.mark import mark_of
 from shoal.model.missing import one_missing
-from shoal.model.plan import Plan, unfit_for_register
+from shoal.model.plan import Plan
 from shoal.model.register import NOBODY, RegisterState
 from shoal.model.series import REGISTER, SAME, SCHOOL, SINCE, InRegister, InSeries
 from shoal.model.standing import DIGEST, Ground, digest_of, ground_of, sides_of

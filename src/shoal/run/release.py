@@ -58,6 +58,7 @@ class Release:
     forgotten: int = 0
     _register: Any = None  # what a register keeps and writes besides
     _columns: tuple[Column, ...] = ()  # for the recoding
+    _key: str | os.PathLike[str] | None = None  # the file of the key, which nothing is written over
 
     def write(
         self,
@@ -84,7 +85,7 @@ class Release:
             self._receipt,
             path,
             delimiter=delimiter,
-            inputs=inputs,
+            inputs=[*inputs, *((self._key,) if self._key is not None else ())],
             map_to=map_to,
         )
 

@@ -117,7 +117,7 @@ def _report(
     linkage, untried = None, "It needs the original."
     if original is not None and now is not None:
         linkage, untried = _tried(table, original, certificate, now, hierarchies)
-    named = (*plan.quasi, *plan.sensitive, *plan.keep)
+    named = (*plan.quasi, *claims.beside)
     repeats = repeats_in(table, named, unit=plan.unit, count=plan.count) if now is not None else ()
     holds = not any(finding.holds is False for finding in findings)
     return Report(

@@ -152,7 +152,7 @@ def _plan_of(
         raise PlanError("Utility is measured of releases that show ranges, nodes and sets of labels.")
     graphs: dict[str, Graph] = {}
     plan = told.plan.planned(hierarchies=trees, graphs=graphs, missing=missing)
-    return replace(plan, cells="text")
+    return replace(plan.nameless, cells="text")
 
 
 def _typed_of(table: Any, told: Certificate) -> pl.DataFrame:

@@ -20,9 +20,11 @@ from shoal.model.files import Files, lookups_beside
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan, words_of
+from shoal.model.pseudonym import Key
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Finding
 from shoal.read.frames import to_polars
+from shoal.read.key import read_key
 from shoal.read.table import read_table
 from shoal.recode import digest_of, from_ids
 from shoal.run.findings import (
@@ -57,13 +59,15 @@ def verify(
     missing: Sequence[str] = (),
     delimiter: str | None = None,
     before: Sequence[Any] = (),
+    key: str | os.PathLike[str] | None = None,
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
 
     `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
     are needed for the loss of trees, graphs for that of regions, missing marks for the original. Lookups of
     published ids are looked for beside the release. `before` are files of releases that this one follows in
-    a series, with their certificates beside them.
+    a series, with their certificates beside them. `key` is the file of the key of pseudonyms, which are
+    recomputed from the original.
     """
     table, digest = _table_of(release, delimiter)
     others: list[Finding] = []
@@ -93,8 +97,16 @@ def verify(
         hierarchies=hierarchies or {},
         graphs=graphs_of(graphs or {}),
         missing=words_of("missing", missing),
+        key=_key_of(key),
     )
     return tuple(findings)
+
+
+def _key_of(path: str | os.PathLike[str] | None) -> Key | None:
+    key = None if path is None else read_key(path)
+    if path is not None and key is None:
+        raise DataError(f"There is no key file {str(path)!r}. Give the one that was used.", field="key")
+    return key
 
 
 def _findings(
@@ -107,6 +119,7 @@ def _findings(
     hierarchies: Mapping[str, Hierarchy | Builder],
     graphs: Mapping[str, Graph],
     missing: tuple[str, ...],
+    key: Key | None,
 ) -> list[Finding]:
     """Every claim that can be recomputed from what is given, and those that cannot, in order."""
     findings = [*run_findings(certificate, receipt)]
@@ -143,7 +156,9 @@ def _findings(
     if coded is None or plan is None:
         return [*findings, bound_named(certificate) or Finding("bound", None, "It needs the rows.")]
     if rows is certificate:
-        findings += verify_original(table, certificate, original, coded.plain, seen=plain, missing=missing)
+        findings += verify_original(
+            table, certificate, original, coded.plain, seen=plain, missing=missing, key=key
+        )
     else:
         detail = "Who stands behind a line of a register is known to its state alone, which saw it judged."
         findings.append(Finding("rows", None, detail))

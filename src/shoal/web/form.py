@@ -115,6 +115,11 @@ class PlanForm:
                 "The plan names graphs, for which the workbench has no page. Use the command line.",
                 field="graphs",
             )
+        if words.get("pseudonym"):
+            raise shoal.PlanError(
+                "The plan asks for pseudonyms; the workbench keeps no key for them. Use the command line.",
+                field="pseudonym",
+            )
         named = [*words.get("quasi", ()), *words.get("sensitive", ()), *words.get("keep", ())]
         strange = [name for name in named if name not in {column.name for column in self.columns}]
         if strange:

@@ -25,6 +25,7 @@ def anonymize(
     sensitive: o.Sensitive = None,
     keep: o.Keep = None,
     identifier: o.Identifier = None,
+    pseudonym: o.Pseudonym = None,
     count: o.Count = None,
     unit: o.Unit = None,
     rules: o.Rules = None,
@@ -64,6 +65,7 @@ def anonymize(
     map_to: o.Map = None,
     replace: o.Replace = False,
     certificate: o.CertificateTo = None,
+    key: o.KeyFile = None,
     recoding: o.RecodingTo = None,
     as_json: o.Json = False,
 ) -> None:
@@ -119,7 +121,7 @@ def anonymize(
                 words["weights"] = _weights_for(frame, weights_for, words) | words["weights"]
             gone = persons_named(forget)
             release = shoal.anonymize(
-                frame, after=after, redo=redo, forget=gone, progress=progress, **words
+                frame, after=after, redo=redo, forget=gone, key=key, progress=progress, **words
             )
             again = release.recoding if recoding is not None else None
             files = write_to(release, given, inputs, sign=sign or ",")
@@ -128,7 +130,7 @@ def anonymize(
         if as_json:
             print_json(release_facts(release, files, said))
         else:
-            show_release(release, files, said)
+            show_release(release, files, said, key=key)
 
 
 def _weights_for(frame: Any, target: str, words: Mapping[str, Any]) -> dict[str, float]:

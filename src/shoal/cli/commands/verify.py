@@ -31,6 +31,7 @@ def verify(
     decimal: o.Decimal = None,
     sheet: o.Sheet = None,
     before: o.Before = None,
+    key: o.KeyUsed = None,
     strict: o.Strict = False,
     as_json: o.Json = False,
 ) -> None:
@@ -55,6 +56,7 @@ def verify(
         missing=marks_beside(given),
         delimiter=sign_of(delimiter),
         before=before or (),
+        key=key,
     )
     fails = any(finding.holds is False for finding in findings)
     verified = all(finding.holds is True for finding in findings)

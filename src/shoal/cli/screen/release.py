@@ -46,7 +46,13 @@ def release_facts(
     }
 
 
-def show_release(release: shoal.Release, files: shoal.Files | shoal.Stored, said: Sequence[str]) -> None:
+def show_release(
+    release: shoal.Release,
+    files: shoal.Files | shoal.Stored,
+    said: Sequence[str],
+    *,
+    key: Path | None = None,
+) -> None:
     """The summary after `shoal anonymize`."""
     console = Console(highlight=False)
     about = release.certificate
@@ -78,6 +84,7 @@ def show_release(release: shoal.Release, files: shoal.Files | shoal.Stored, said
         *_if_there("lists", getattr(files, "lists", None), "  (what persons have, school by school)"),
         ("certificate", files.certificate, ""),
         ("receipt", files.receipt, "  (private: keep it, do not publish it)"),
+        *_if_there("key", key, "  (private: whoever has it can tell whose the pseudonyms are)"),
         *_if_there("state", getattr(files, "state", None), "  (private: the next release needs it)"),
     ):
         console.print(f"{what:<12} {escape(str(path))}{aside}", soft_wrap=True)

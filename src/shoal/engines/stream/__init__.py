@@ -28,6 +28,7 @@ from shoal.model.files import Files
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.known import Known
 from shoal.model.plan import Plan
+from shoal.model.pseudonym import Key
 from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, Task
 from shoal.model.verdict import Verdict
@@ -63,7 +64,7 @@ class Stream:
             )
         return plan
 
-    def open(self, frame: Any, plan: Plan) -> Streamed:
+    def open(self, frame: Any, plan: Plan, key: Key | None = None) -> Streamed:
         """A scan, a lazy frame, a dataset of Arrow, or any frame."""
         scan = scan_frame(frame, plan.scratch)
         return Streamed(scan, folder_of(plan.scratch), workers_of(plan, scan.rows))
