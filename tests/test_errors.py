@@ -121,7 +121,7 @@ def test_an_error_of_a_table_says_which_field_and_column(words, field, column):
 
 def test_errors_that_carry_numbers_carry_their_field_too():
     few = shoal.TooFewPersons(column="id", k=5, classes=3, failing=1, fewest=2)
-    uncertain = shoal.UncertainCount(column="n", k=5, classes=3, failing=1)
+    uncertain = shoal.UncertainCount(column="n", k=5, classes=3, failing=1, fewest=2)
     assert (few.field, few.column) == ("unit", "id")
     assert (uncertain.field, uncertain.column) == ("count", "n")
     assert shoal.TooFewRows(rows=3, k=5).field == "k"
@@ -130,3 +130,16 @@ def test_errors_that_carry_numbers_carry_their_field_too():
 def test_an_error_keeps_its_words_between_processes():
     error = pickle.loads(pickle.dumps(shoal.DataError("No.", field="kinds", column="age")))
     assert (str(error), error.field, error.column) == ("No.", "kinds", "age")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("There is no file mysql:/u:p/w'd@h/db.", "There is no file mysql:/u@h/db."),
+        ("There is no file 'mysql://:pw@h/db?x=1'.", "There is no file 'mysql://@h/db'."),
+        ("postgresql://u:a@b@h and odbc://u:c@h", "postgresql://u@h and odbc://u@h"),
+        ("Column 'a: b@c' of C:\\x: 5?", "Column 'a: b@c' of C:\\x: 5?"),
+    ],
+)
+def test_a_password_stands_in_no_message(said, shown):
+    assert str(shoal.DataError(said)) == shown

@@ -210,8 +210,18 @@ def test_a_count_of_persons_may_fill_a_class():
     assert [finding.claim for finding in findings if finding.holds is False] == []
 
 
-def test_a_count_that_no_row_fills_k_by_needs_no_word():
-    table = pl.DataFrame({"age": [20, 21, 30, 31], "n": [3, 3, 2, 4]})
+@pytest.mark.parametrize("weight", [2, 3, 4])
+def test_a_weight_below_k_is_no_count_either(weight):
+    survey = pl.DataFrame({"age": list(range(20, 60)), "weight": [weight] * 40})
+    with pytest.raises(shoal.UncertainCount) as caught:
+        shoal.anonymize(survey, k=5, quasi=["age"], count="weight")
+    assert caught.value.fewest == -(-5 // weight)
+    assert caught.value.failing > 0
+    assert shoal.anonymize(survey, k=5, quasi=["age"], count="persons(weight)").verdict.has_passed
+
+
+def test_a_count_without_which_k_holds_needs_no_word():
+    table = pl.DataFrame({"age": [20] * 5 + [30] * 5, "n": [1, 1, 1, 1, 2] * 2})
     release = shoal.anonymize(table, k=5, quasi=["age"], count="n")
     assert release.verdict.has_passed
     assert release.verdict.persons is None

@@ -13,11 +13,13 @@
 
 A message says what is wrong, what was found and what to do, in full sentences. It names columns and
 counts and never shows a cell's value. It speaks of fields of a plan and of Python's keywords, whose names
-it also carries: a door adds its own words for them, such as the option that sets a field.
+it also carries: a door adds its own words for them, such as the option that sets a field. An address of a
+database that stands in a message, also where a file was expected, stands there without its password.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -32,6 +34,9 @@ __all__ = [
     "UncertainCount",
     "choices",
 ]
+
+_PASSWORD = re.compile(r"\b([a-z][a-z0-9+.-]*:/{1,2})([^/:@\s]*):\S*@", re.IGNORECASE)
+_SETTINGS = re.compile(r"\b([a-z][a-z0-9+.-]+:/{1,2}[^\s?]*)\?[^\s'\"]*", re.IGNORECASE)
 
 
 class ShoalError(Exception):
@@ -58,7 +63,7 @@ class ShoalError(Exception):
     def __init__(self, message: str = "", *, field: str | None = None, column: str | None = None) -> None:
         self.field = field
         self.column = column
-        super().__init__(message)
+        super().__init__(_SETTINGS.sub(r"\1", _PASSWORD.sub(r"\1\2@", message)))
 
 
 class BrokenPromise(Exception):
@@ -106,17 +111,18 @@ class TooFewPersons(DataError):
 
 
 class UncertainCount(DataError):
-    """Single rows reach k by their count alone, and nobody said that persons are counted."""
+    """Fewer than k rows reach k by their count alone, and nobody said that persons are counted."""
 
-    def __init__(self, *, column: str, k: int, classes: int, failing: int) -> None:
+    def __init__(self, *, column: str, k: int, classes: int, failing: int, fewest: int) -> None:
         self.k = k
         self.classes = classes
         self.failing = failing
+        self.fewest = fewest
         super().__init__(
             f"Column {column!r} counts records, and {failing} of {classes} classes would hold fewer than "
-            f"{k} rows, with one that reaches k = {k} by its count alone. A sampling weight is no count: "
-            "such a row is one person, who would be published. Leave a weight out of count; where it "
-            f"counts persons of this very table, say so: count = persons({column}).",
+            f"{k} rows, the smallest {fewest}: they reach k = {k} by the count alone. A sampling weight is "
+            "no count: such a row is one person, who would be published among too few. Leave a weight out "
+            f"of count; where it counts persons of this very table, say so: count = persons({column}).",
             field="count",
             column=column,
         )

@@ -240,7 +240,7 @@ def test_missing_marks_must_be_the_same(tmp_path):
 
 def test_counted_and_withheld_records_are_verified(tmp_path):
     frame = frame_of().with_columns(pl.Series("times", [1 + i % 3 for i in range(60)]))
-    release = release_of(frame, count="times")
+    release = release_of(frame, count="persons(times)")
     files = release.write(tmp_path / "out.csv")
     assert failed(verify(files, frame, receipt=files.receipt)) == set()
     raw = json.loads(files.certificate.read_text())

@@ -26,7 +26,7 @@ CANARIES = {
 }
 ROLES = (
     *("-k", K, "-q", "age,born,city,job", "-s", "ill", "--keep", "note", "--identifier", "name"),
-    *("--count", "copies", "--hierarchies", "job=job.csv"),
+    *("--count", "persons(copies)", "--hierarchies", "job=job.csv"),
 )
 PUBLISHED = {"age", "born", "city", "job", "ill", "note", "copies"}
 
@@ -94,7 +94,7 @@ def test_no_other_command_names_a_value(run, cage):
     for arguments in (
         ("plan", "in.csv"),
         ("check", "in.csv", "-q", "age,born,city,job", "-s", "ill,note", "-k", "5"),
-        ("check", "out.csv", "-q", "age,born,city,job", "-s", "ill", "--count", "copies"),
+        ("check", "out.csv", "-q", "age,born,city,job", "-s", "ill", "--count", "persons(copies)"),
         ("verify", "out.csv", "out.certificate.json"),
         (
             "verify",

@@ -163,13 +163,25 @@ def test_rows_that_stand_for_records(part: int) -> None:
         assert table.equals(shoal.anonymize(frame, **words).table)
 
 
-def test_a_weight_is_no_count() -> None:
-    frame = mixed_table(1000).with_columns(n=pl.lit(900))
+@pytest.mark.parametrize("weight", [2, 900])
+def test_a_weight_is_no_count(weight: int) -> None:
+    frame = mixed_table(1000).with_columns(n=pl.lit(weight))
     for engine in ("memory", "stream"):
         with pytest.raises(shoal.UncertainCount) as error:
             shoal.anonymize(frame, **mixed_words(method="mondrian", count="n", engine=engine, part=200))
         assert error.value.field == "count"
         assert error.value.failing > 0
+        assert 0 < error.value.fewest < error.value.k
+
+
+def test_a_row_in_parts_is_one_row() -> None:
+    # all rows are alike, so all pieces of the one with the large count stand in one class
+    frame = pl.DataFrame({"age": [30] * 1000 + [40] * 4, "n": [1] * 1000 + [1, 1, 1, 40]})
+    words = {"k": 5, "quasi": ["age"], "kinds": {"age": "number"}, "method": "mondrian", "count": "n"}
+    for engine in ("memory", "stream"):
+        with pytest.raises(shoal.UncertainCount) as error:
+            shoal.anonymize(frame, engine=engine, part=200, **words)
+        assert (error.value.failing, error.value.fewest) == (1, 4)
 
 
 @pytest.mark.parametrize("cell", [-1, 2**53, 1.5])

@@ -14,7 +14,7 @@ from shoal.check.measured import check_receipt
 from shoal.check.original import verify_original
 from shoal.check.passing import class_ends
 from shoal.check.persons import persons_in_classes
-from shoal.check.persons_in_order import any_in_classes, persons_by_class
+from shoal.check.persons_in_order import count_in_classes, persons_by_class
 from shoal.check.series import Line, judge_lists, judge_register, rule_lists
 from shoal.check.verify import verify_release
 
@@ -22,9 +22,9 @@ __all__ = [
     "Claims",
     "Dated",
     "Line",
-    "any_in_classes",
     "check_receipt",
     "class_ends",
+    "count_in_classes",
     "expose",
     "judge",
     "judge_any",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.check.persons import Standing
 
-__all__ = ["Told", "any_in_classes", "persons_by_class", "standing_by_class"]
+__all__ = ["Told", "count_in_classes", "persons_by_class", "standing_by_class"]
 
 Integers = NDArray[np.int64]
 Told = Callable[[int, int], NDArray[np.integer]]
@@ -73,15 +73,16 @@ def standing_by_class(ends: Integers, persons: Told) -> Standing:
     )
 
 
-def any_in_classes(ends: Integers, told: Told) -> NDArray[np.bool_]:
-    """Whether something is told of any line of each class."""
-    found = np.zeros(ends.size, dtype=np.bool_)
+def count_in_classes(ends: Integers, told: Told) -> Integers:
+    """Of how many lines of each class something is told."""
+    found = np.zeros(ends.size, dtype=np.int64)
     for first, after, begin, end in _chunks(ends):
         starts = np.append(begin, ends[first : after - 1]) - begin
         if after - first == 1:
-            found[first] = any(told(at, min(AT_ONCE, end - at)).any() for at in range(begin, end, AT_ONCE))
+            parts = (told(at, min(AT_ONCE, end - at)) for at in range(begin, end, AT_ONCE))
+            found[first] = sum(int(np.count_nonzero(part)) for part in parts)
         else:
-            found[first:after] = np.logical_or.reduceat(told(begin, end - begin), starts)
+            found[first:after] = np.add.reduceat(told(begin, end - begin).astype(np.int64), starts)
     return found
 
 

@@ -16,7 +16,7 @@ from shoal.model.plain import is_plain
 from shoal.model.plan import Plan
 from shoal.model.whom import Behind, Repeats
 
-__all__ = ["behind", "check_whom", "repeats", "stop_where_few"]
+__all__ = ["behind", "check_whom", "repeats", "stop_where_counts_fill", "stop_where_few"]
 
 
 def behind(plan: Plan, original: pl.DataFrame, groups: Groups, column: str) -> Behind:
@@ -36,7 +36,7 @@ def check_whom(plan: Plan, original: pl.DataFrame, table: pl.DataFrame, groups: 
     if whom.unit is not None or whom.of_persons:
         return
     if whom.count is not None:
-        _check_count(plan, original, table, groups, whom.count)
+        _check_count(plan, table, groups)
     if whom.means_rows:
         return
     found: list[tuple[str, int, NDArray[np.int64]]] = []
@@ -62,18 +62,26 @@ def stop_where_few(found: Iterable[tuple[str, int, NDArray[np.int64]]], k: int) 
         raise max(failed, key=lambda pair: pair[0])[1]
 
 
-def _check_count(
-    plan: Plan, original: pl.DataFrame, table: pl.DataFrame, groups: Groups, column: str
-) -> None:
-    """Stop where fewer than k rows fill a class and one of them would reach k alone."""
-    counts = behind(plan, original, groups, column)
-    rows = pl.Series(groups.source)
-    large = (counts.who.cast(pl.Float64) >= plan.k).to_numpy()
-    held = persons_in_classes(table, plan, Behind(counts.line, rows))
-    by_one = persons_in_classes(table, plan, Behind(counts.line[large], rows.filter(large)))
-    failing = int(((by_one > 0) & (held < plan.k)).sum())
+def _check_count(plan: Plan, table: pl.DataFrame, groups: Groups) -> None:
+    """Stop where fewer than k rows fill a class: that it holds k is the count's word alone."""
+    if groups.line is None or groups.source is None:
+        raise RuntimeError("nobody said which rows stand behind the published lines")
+    stop_where_counts_fill(
+        persons_in_classes(table, plan, Behind(groups.line, pl.Series(groups.source))), plan
+    )
+
+
+def stop_where_counts_fill(held: NDArray[np.integer], plan: Plan) -> None:
+    """Stop where a class of those that hold so many rows has fewer than k."""
+    failing = int((held < plan.k).sum())
     if failing:
-        raise UncertainCount(column=column, k=plan.k, classes=held.size, failing=failing)
+        raise UncertainCount(
+            column=plan.whom.count or "",
+            k=plan.k,
+            classes=held.size,
+            failing=failing,
+            fewest=int(held.min()),
+        )
 
 
 def repeats(plan: Plan, original: pl.DataFrame) -> Iterator[Repeats]:

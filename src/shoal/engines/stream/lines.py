@@ -44,7 +44,7 @@ class Layout:
 
     Both have what is carried (s0, s1, ..), records (n) where a column counts them, and persons (p0, ..);
     before come codes (q0, ..), after the group. Lines that were joined have how often they stood there (t).
-    Where counts may be weights, `large` says whether a row reached k alone, before it was parted.
+    Where counts may be weights, `first` marks one line of every row, however many it was parted into.
     """
 
     about: PartTask
@@ -77,8 +77,8 @@ class Layout:
 
     @property
     def beside(self) -> Kind:
-        """What the judge is told beside the table: who stands behind a line, and whether it is large."""
-        flag = [("large", np.bool_)] if self.may_be_weights else []
+        """What the judge is told beside the table: who stands behind a line, and which is a row's first."""
+        flag = [("first", np.bool_)] if self.may_be_weights else []
         return np.dtype([*self._persons, *flag])
 
     @property
@@ -199,8 +199,9 @@ class Layout:
             lines[name] = who[row]
         if self.counted is not None:
             lines["n"] = records
-        if self.may_be_weights and rows.records is not None:
-            lines["large"] = rows.records[row] >= self.about.plan.k
+        if self.may_be_weights:
+            lines["first"] = False
+            lines["first"][np.unique(row, return_index=True)[1]] = True
         return lines
 
     def order(self, lines: Lines, classes: int) -> NDArray[np.intp]:

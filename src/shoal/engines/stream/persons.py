@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from shoal.check import any_in_classes, class_ends, persons_by_class
-from shoal.engines.persons import stop_where_few
+from shoal.check import class_ends, count_in_classes, persons_by_class
+from shoal.engines.persons import stop_where_counts_fill, stop_where_few
 from shoal.engines.stream.values import InParts, Sorted
-from shoal.errors import UncertainCount
 from shoal.model.plan import Plan
 
 __all__ = ["check_whom_in_order"]
@@ -20,11 +17,8 @@ def check_whom_in_order(published: Sorted, plan: Plan, coded: InParts) -> None:
     if not layout.may_be_weights and (counts_unit or not layout.persons):
         return
     ends = class_ends(published.frames, plan.quasi)
-    if layout.may_be_weights and plan.whom.count is not None:
-        alone = any_in_classes(ends, published.told("large"))
-        failing = int((alone & (np.diff(ends, prepend=0) < plan.k)).sum())
-        if failing:
-            raise UncertainCount(column=plan.whom.count, k=plan.k, classes=ends.size, failing=failing)
+    if layout.may_be_weights:
+        stop_where_counts_fill(count_in_classes(ends, published.told("first")), plan)
     if counts_unit:
         return
     about = {one.column: one for one in coded.repeats}
