@@ -16,8 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from shoal.cli.app import app
     from shoal.cli.guard import guarded
     from shoal.cli.stopping import listen
-    from shoal.cli.terminal import prepare
+    from shoal.cli.terminal import keep_for_us, prepare
 
+    if arguments is None:
+        keep_for_us()
     prepare()
     words = sys.argv[1:] if arguments is None else list(arguments)
     # Rich's help loads Markdown and lexers; the first page must come at once

@@ -7,6 +7,7 @@ from importlib import import_module
 import typer
 
 from shoal.cli import options as o
+from shoal.cli.usage import Commands
 
 __all__ = ["COMMANDS", "app"]
 
@@ -29,6 +30,7 @@ COMMANDS = (
 
 app = typer.Typer(
     name="shoal",
+    cls=Commands,
     help="Make tables of people safe to publish, and prove how close to the best possible that came.",
     no_args_is_help=True,
     add_completion=False,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
+import os
 import sys
 
-__all__ = ["prepare", "print_utf8", "shows_all"]
+__all__ = ["keep_for_us", "prepare", "print_utf8", "shows_all"]
 
 SIGNS = {"█": "#", "░": ".", "✓": "+", "✗": "x", "•": "-", "–": "-", "…": "...", "≥": ">=", "≤": "<="}  # noqa: RUF001
 
@@ -17,6 +19,22 @@ def prepare() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="shoal")
+
+
+def keep_for_us() -> None:
+    """Let nobody but Python write to standard error: a panic of compiled code may quote a cell there."""
+    if not isinstance(sys.stderr, io.TextIOWrapper):  # closed, or not a stream of ours
+        return
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+        number = sys.stderr.fileno()
+        ours = os.dup(number)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+        sys.stderr = open(  # noqa: SIM115  (it lasts as long as the process)
+            ours, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1
+        )
 
 
 def shows_all(stream: object) -> bool:
