@@ -25,6 +25,7 @@ from shoal.model.meanings import MEANINGS
 from shoal.model.plan import HEAVIEST, LIGHTEST
 from shoal.model.receipt import VERSION as RECEIPT_VERSION
 from shoal.model.receipt import Receipt
+from shoal.model.verdict import ColumnLoss
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -43,6 +44,8 @@ CLOSER: dict[tuple[type, str], Schema] = {
     (Certificate, "ratio"): {"minimum": 1},
     (Certificate, "factor"): {"minimum": 1},
     (Certificate, "loss_percent"): {"maximum": 100},
+    (Certificate, "told_apart_percent"): {"maximum": 100},
+    (ColumnLoss, "told_apart"): {"maximum": 1},
     (Certificate, "release"): DIGEST,
     (Certificate, "original"): DIGEST,
     (Receipt, "version"): {"pattern": rf"^{RECEIPT_VERSION.partition('.')[0]}\.[0-9]+$"},

@@ -83,7 +83,7 @@ def test_without_the_original_only_built_trees_stay_unknown(written):
     files, _ = written
     findings = verify(files)
     assert failed(findings) == set()
-    needs_original = {"rows", "bound", "certificate", "loss of zip", *TOTALS}
+    needs_original = {"rows", "bound", "certificate", "loss of zip", "pairs told apart", *TOTALS}
     assert unknown(findings) == {*needs_original, "hierarchy of code"}
     without = verify(files, hierarchies={})
     assert unknown(without) == {*needs_original, "hierarchy of code", "loss of code"}

@@ -51,7 +51,7 @@ def claims(*args, **given):
 
 def test_a_version_has_a_major_and_a_minor_part(files):
     for path, version in ((files.certificate, certificates.VERSION), (files.receipt, receipts.VERSION)):
-        assert json.loads(path.read_text())["version"] == version == "2.2"
+        assert json.loads(path.read_text())["version"] == version == "2.3"
 
 
 def test_what_is_written_is_read_and_written_again_to_the_byte(files):
@@ -132,6 +132,8 @@ def test_a_field_that_is_lacking_is_named(files, inside):
             "plan.series",
             "plan.widen",
             "plan.pseudonym",
+            "told_apart_percent",
+            "columns.told_apart",
         }:
             assert not getattr(Certificate.of_json(json.dumps(raw)), name, False)
             continue

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check.apart import CellsSeen
 from shoal.check.diversity import worst_of
 from shoal.check.judge import wrong_columns
 from shoal.check.kanonymity import Classes
@@ -81,6 +82,7 @@ class _ColumnPassing:
 
     lost: list[float]
     kept: list[float]
+    cells: CellsSeen
     unfit: int = 0
     different: int = 0
     knows: bool = True
@@ -107,7 +109,7 @@ class _Passing:
             if rule.kind == CLOSE and (spread := spreads.get(rule.column)) is not None
         }
         self.sizes: dict[int, int] = {}
-        self.by_column = {column.name: _ColumnPassing([], []) for column in columns}
+        self.by_column = {column.name: _ColumnPassing([], [], CellsSeen()) for column in columns}
         self.sensitive: dict[str, Sensitive] = {}
         self.rulings: dict[str, Ruling] = {}
         self.in_order = True
@@ -155,6 +157,7 @@ class _Passing:
         assert ruler is not None, "columns with a ruler are measured"
         by_cell = pl.DataFrame({"cell": cells, "n": sizes}).group_by("cell").agg(pl.col("n").sum())
         records = by_cell["n"].to_numpy()
+        tally.cells.add(by_cell["cell"], records)
         spans = read_spans(by_cell["cell"], ruler, self.up_to[name])
         bad = np.isnan(spans.span)
         tally.lost.append(math.fsum(np.where(bad, 1.0, spans.span) * records))
@@ -267,8 +270,11 @@ class _Passing:
         lost = math.fsum(self.by_column[column.name].lost) + withheld
         everything = total + withheld
         share = lost / everything if everything else 0.0
-        known = self.rulers[column.name] is not None and bool(self.by_column[column.name].lost or not total)
-        return ColumnLoss(column.name, column.weight, column.denominator, share if known else None)
+        ruler, its = self.rulers[column.name], self.by_column[column.name]
+        if ruler is None or not (its.lost or not total):
+            return ColumnLoss(column.name, column.weight, column.denominator, None)
+        apart = its.cells.told_apart(ruler, withheld=withheld)
+        return ColumnLoss(column.name, column.weight, column.denominator, share, apart)
 
     def _entropy(self, total: int, withheld: int) -> float | None:
         """The bits lost of all bits there were; see `entropy_share`."""

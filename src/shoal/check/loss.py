@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check.apart import told_apart
 from shoal.check.ruler import PLACES, RANGES, Reading, Ruler
 from shoal.model.plain import check_text
 from shoal.model.verdict import ColumnLoss
@@ -39,12 +40,14 @@ __all__ = [
 class PublishedCells:
     """The distinct cells of one published column: what each says, and its records.
 
-    `place` is the cell of each line that was read; `readings` has None where a cell does not fit.
+    `place` is the cell of each line that was read; `readings` has None where a cell does not fit; `texts`
+    are the cells themselves.
     """
 
     readings: tuple[Reading | None, ...]
     records: NDArray[np.int64]
     place: NDArray[np.int64]
+    texts: pl.DataFrame
 
     @property
     def unfit(self) -> int:
@@ -75,7 +78,7 @@ def read_column(
     else:
         readings = tuple(ruler.read(cell) for (cell,) in distinct.iter_rows())
     sums = np.bincount(place, weights=records, minlength=len(readings))
-    return PublishedCells(readings, np.rint(sums).astype(np.int64), place.astype(np.int64))
+    return PublishedCells(readings, np.rint(sums).astype(np.int64), place.astype(np.int64), distinct)
 
 
 def by_axis(cells: PublishedCells, ruler: Ruler) -> tuple[PublishedCells, ...]:
@@ -85,7 +88,7 @@ def by_axis(cells: PublishedCells, ruler: Ruler) -> tuple[PublishedCells, ...]:
     across = tuple(
         None if reading is None else Reading(reading.span, reading.across) for reading in cells.readings
     )
-    return cells, PublishedCells(across, cells.records, cells.place)
+    return cells, PublishedCells(across, cells.records, cells.place, cells.texts)
 
 
 def loss_of_column(cells: PublishedCells, ruler: Ruler, *, withheld: int) -> ColumnLoss:
@@ -98,6 +101,7 @@ def loss_of_column(cells: PublishedCells, ruler: Ruler, *, withheld: int) -> Col
         weight=ruler.weight,
         denominator=ruler.denominator,
         loss=lost / everything if everything else 0.0,
+        told_apart=told_apart(cells.texts, cells.records, ruler, withheld=withheld),
     )
 
 

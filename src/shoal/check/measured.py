@@ -20,13 +20,22 @@ from shoal.model.cell import SUPPRESSED, parse_set
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.facts import TOTAL_LOSS
-from shoal.model.figures import Figures, is_rounded_up, ratio_of, round_up, shown_bound, shown_ratio
+from shoal.model.figures import (
+    Figures,
+    is_rounded_up,
+    ratio_of,
+    round_down,
+    round_up,
+    shown_bound,
+    shown_ratio,
+)
 from shoal.model.hierarchy import Hierarchy
-from shoal.model.verdict import GIVE, ColumnLoss, Finding
+from shoal.model.verdict import GIVE, ColumnLoss, Finding, mean_apart
 
 __all__ = ["check_exact", "check_losses", "check_receipt", "check_value", "measure_columns"]
 
 GIVE_ORIGINAL = GIVE["original"]
+APART = "pairs told apart"
 
 
 def measure_columns(
@@ -92,6 +101,38 @@ def check_losses(
         aside = "" if sure else " It needs what the columns need."
         detail = f"The certificate says {_short(figure)}; the release gives {round_up(measure):g}.{aside}"
         yield Finding(claim, (True if sure else None) if agree else False, detail)
+    yield from _apart(certificate, claims, found)
+
+
+def _apart(
+    certificate: Certificate, claims: Claims, found: Mapping[str, tuple[ColumnLoss, int]]
+) -> Iterator[Finding]:
+    """Which pairs of records the cells tell apart, column by column and on average."""
+    if certificate.claims_apart:
+        said = {column.name: column.told_apart for column in certificate.columns}
+        known = {name: one.told_apart for name, (one, _) in found.items()}
+        wrong = [name for name, share in known.items() if not _is_rounded_down(said.get(name), share)]
+        unknown = [name for name in claims.quasi if name not in known and said.get(name) is not None]
+        told = {name: share for name, share in said.items() if share is not None}
+        mean = mean_apart([one for one, _ in found.values()]) if len(known) == len(claims.quasi) else None
+        if not unknown and not _is_rounded_down(certificate.told_apart_percent, mean):
+            wrong.append("all columns")
+        if wrong or (told and claims.style not in MEASURED):
+            which = ", ".join(wrong or told)
+            detail = f"The published cells do not tell so many pairs of records apart: {which}."
+            yield Finding(APART, False, detail)
+        elif unknown:
+            detail = f"Not recomputable without the loss of {', '.join(unknown)}: it needs what they need."
+            yield Finding(APART, None, detail)
+        elif told:
+            yield Finding(APART, True, "The published cells tell so many pairs of records apart.")
+
+
+def _is_rounded_down(said: float | None, exact: float | None) -> bool:
+    """Whether `said` is `exact` rounded down, however a mean was added up."""
+    if said is None or exact is None:
+        return said is exact
+    return round_down(exact * (1 - 1e-12)) <= said <= round_down(exact * (1 + 1e-12))
 
 
 class Evidence(NamedTuple):

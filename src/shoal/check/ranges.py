@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.check.ruler import RANGES, Reading, Ruler
+from shoal.check.ruler import RANGES, Reading, Ruler, number_of
+from shoal.model.cell import parse_range
 
-__all__ = ["CellSpans", "read_spans"]
+__all__ = ["CellSpans", "ends_of", "read_spans"]
 
 _ROUNDING = 1e-9
 _DAY = 10
@@ -56,12 +57,7 @@ def _read_ranges(
 ) -> NDArray[np.bool_]:
     """Fill in what fits; which cells that were."""
     assert ruler.numbers is not None, "ranges are read by the numbers of their column"
-    in_brackets = cells.str.starts_with("[") & cells.str.ends_with("]")
-    inside = pl.select(pl.when(in_brackets).then(cells.str.slice(1, cells.str.len_chars() - 2))).to_series()
-    ends = inside.str.split_exact(", ", 1).struct.unnest()
-    low = pl.select(pl.when(in_brackets).then(ends["field_0"]).otherwise(cells)).to_series()
-    high = pl.select(pl.when(in_brackets).then(ends["field_1"]).otherwise(cells)).to_series()
-    least, greatest = _numbers(low, ruler.kind), _numbers(high, ruler.kind)
+    least, greatest = _ends(cells, ruler.kind)
     width = greatest - least
     fits = (width >= 0) & (width <= ruler.denominator * (1 + _ROUNDING))  # nan fits nowhere
     wide = width[fits]
@@ -71,6 +67,29 @@ def _read_ranges(
         last = np.searchsorted(ruler.numbers, greatest[fits], side="right")
         spans.covered[fits] = up_to[last] - up_to[first]
     return fits
+
+
+def ends_of(cells: pl.DataFrame, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both ends of cells, texts in one column or typed bounds in two; nan where there are none."""
+    if cells.width == 2:
+        low, high = (_numbers(cells.to_series(at), kind) for at in (0, 1))
+    else:
+        low, high = _ends(cells.to_series(), kind)
+    low, high = low.copy(), high.copy()
+    for at in np.flatnonzero(np.isnan(low) | np.isnan(high)).tolist():  # what has another form
+        texts = cells.row(at) if cells.width == 2 else parse_range(cells.item(at, 0) or "")
+        ends = [number_of(text or "", kind) for text in texts]
+        low[at], high[at] = (np.nan if end is None else end for end in ends)
+    return low, high
+
+
+def _ends(cells: pl.Series, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    in_brackets = cells.str.starts_with("[") & cells.str.ends_with("]")
+    inside = pl.select(pl.when(in_brackets).then(cells.str.slice(1, cells.str.len_chars() - 2))).to_series()
+    ends = inside.str.split_exact(", ", 1).struct.unnest()
+    low = pl.select(pl.when(in_brackets).then(ends["field_0"]).otherwise(cells)).to_series()
+    high = pl.select(pl.when(in_brackets).then(ends["field_1"]).otherwise(cells)).to_series()
+    return _numbers(low, kind), _numbers(high, kind)
 
 
 def _numbers(texts: pl.Series, kind: str) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from shoal.model.written import Aside, is_newer, read_file, to_plain
 
 __all__ = ["VERSION", "Certificate"]
 
-VERSION = "2.2"
+VERSION = "2.3"
 """Of the format: its minor part grows with every field that is added, which then needs a default."""
 
 
@@ -28,7 +28,9 @@ class Certificate:
 
     `value`, `bound` and `ratio` are in the objective's own unit; `loss` is the total loss and
     `loss_percent` the same as a share of everything there was to lose. What was lost is rounded up, the
-    bound down, the ratio is of the rounded figures; the exact ones are in the private receipt. `plan` is
+    bound down, the ratio is of the rounded figures; the exact ones are in the private receipt.
+    `told_apart_percent` compares across kinds: of the pairs of records that may differ in a column, the
+    share that its cells tell apart, on average over the columns and rounded down. `plan` is
     the plan as run, hierarchies and marks by salted fingerprints. `rules` holds what each rule measures in
     the worst class, and that the unit's holds. `series` says which release of a series this is. `release`
     and `original` are fingerprints, filled in on writing; `original` is salted, and the salt stays in the
@@ -61,6 +63,7 @@ class Certificate:
     release: str | None = None
     original: str | None = None
     series: InSeries | None = field(default=None, metadata={"since": "2.1"})
+    told_apart_percent: float | None = field(default=None, metadata={"since": "2.3"})
     version: str = VERSION
     unread: Aside = field(default_factory=dict)
 
@@ -77,6 +80,11 @@ class Certificate:
     def is_newer(self) -> bool:
         """Whether a newer Shoal wrote it, which may say more than this one knows."""
         return is_newer(self.version, VERSION)
+
+    @property
+    def claims_apart(self) -> bool:
+        """Whether it is of a format that says which pairs of records are told apart."""
+        return not is_newer("2.3", self.version)
 
     @property
     def least_percent(self) -> float | None:
@@ -112,6 +120,15 @@ class Certificate:
         return (
             f"{lost}The objective ({what}) is {_figure(self.value)}; no release of this table can have "
             f"less than {_figure(self.bound)}: {within}."
+        )
+
+    def apart_in_words(self) -> str:
+        """The figure that compares across kinds, in a sentence; "" where it is not known."""
+        if self.told_apart_percent is None:
+            return ""
+        return (
+            f"On average a column still tells {_figure(self.told_apart_percent)} % of the pairs of records "
+            "apart that may differ in it."
         )
 
     def to_json(self, *, replaces: Certificate | None = None) -> str:

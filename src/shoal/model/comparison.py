@@ -15,13 +15,15 @@ __all__ = ["Comparison", "Fall", "Trial"]
 class Trial:
     """One method at one k; where it could not run, `note` says why and the figures are None.
 
-    `seconds` is the time for grouping alone, after a warm-up.
+    `told_apart_percent` compares across kinds: see `Certificate`. `seconds` is the time for grouping alone,
+    after a warm-up.
     """
 
     method: str
     k: int
     objective: str
     loss_percent: float | None = None
+    told_apart_percent: float | None = None
     value: float | None = None
     bound: float | None = None
     ratio: float | None = None
@@ -53,12 +55,13 @@ class Comparison:
         return pl.DataFrame([asdict(trial) for trial in self.trials], infer_schema_length=None)
 
     def __repr__(self) -> str:
-        lines = [f"{'method':<16}{'k':>6}{'loss %':>10}{'ratio':>8}{'seconds':>10}"]
+        lines = [f"{'method':<16}{'k':>6}{'loss %':>10}{'apart %':>10}{'ratio':>8}{'seconds':>10}"]
         for trial in self.trials:
             figures = "".join(
                 " " * (width - 1) + "-" if figure is None else f"{figure:>{width}.{digits}f}"
                 for figure, width, digits in (
                     (trial.loss_percent, 10, 2),
+                    (trial.told_apart_percent, 10, 1),
                     (trial.ratio, 8, 2),
                     (trial.seconds, 10, 3),
                 )

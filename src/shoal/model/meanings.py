@@ -43,6 +43,8 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "factor": "how far from the best the method can be on any table; null where nothing is proved",
         "loss": "what was lost in all, rounded up; null where published cells cannot tell",
         "loss_percent": "the same as a share of everything there was to lose, rounded up",
+        "told_apart_percent": "of the pairs of records that may differ in a column, the share that its "
+        "cells tell apart for sure, on average over the columns, rounded down; compares across kinds",
         "columns": "what was lost by column",
         "more": "sums of squares where means are published, rounded up; what a centre is; digests of the "
         "lookup tables of ids; what pseudonyms link",
@@ -82,6 +84,8 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "weight": "how much its loss counts",
         "denominator": "what it was divided by; null where published cells do not tell it",
         "loss": "what was lost of it, from 0 to 1, rounded up in a certificate; null where that is unknown",
+        "told_apart": "of the pairs of records that may differ in it, the share told apart, from 0 to 1, "
+        "rounded down in a certificate; null where that is unknown",
     },
     Ruling: {
         "rule": "the rule as the plan says it",

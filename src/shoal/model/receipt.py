@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Receipt", "fingerprint"]
 
-VERSION = "2.2"
+VERSION = "2.3"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from shoal.model.whom import Repeats, doubt_of_persons
 
-__all__ = ["GIVE", "ColumnLoss", "Finding", "Persons", "Risk", "Ruling", "Sensitive", "Verdict"]
+__all__ = [
+    "GIVE",
+    "ColumnLoss",
+    "Finding",
+    "Persons",
+    "Risk",
+    "Ruling",
+    "Sensitive",
+    "Verdict",
+    "mean_apart",
+]
 
 GIVE = {
     "original": "Give the original.",
@@ -24,13 +35,21 @@ GIVE = {
 class ColumnLoss:
     """How much of one quasi-identifier was lost: 0 nothing, 1 all of it, None unknown.
 
-    `denominator` is None where published cells do not tell it.
+    `denominator` is None where published cells do not tell it. `told_apart` compares columns of all kinds:
+    of the pairs of records that may differ in the column, the share that its cells tell apart for sure.
     """
 
     name: str
     weight: float
     denominator: float | None
     loss: float | None
+    told_apart: float | None = field(default=None, metadata={"since": "2.3"})
+
+
+def mean_apart(columns: Sequence[ColumnLoss]) -> float | None:
+    """The mean of what columns still tell apart, in percent; None where one is not known."""
+    shares = [one.told_apart for one in columns if one.told_apart is not None]
+    return 100 * sum(shares) / len(shares) if shares and len(shares) == len(columns) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +141,11 @@ class Verdict:
     persons: Persons | None = None
     repeats: tuple[Repeats, ...] = ()
     sizes: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def told_apart_percent(self) -> float | None:
+        """Of the pairs of records that may differ in a column, the share told apart, on average."""
+        return mean_apart(self.columns)
 
     @property
     def has_passed(self) -> bool:

@@ -54,6 +54,10 @@ def _as_of(value: Any, plain: dict[str, Any], version: str) -> dict[str, Any]:
             del plain[item.name]
         elif is_dataclass(inner):
             plain[item.name] = _as_of(inner, plain[item.name], version)
+        elif isinstance(inner, tuple):
+            for one, said in zip(inner, plain[item.name], strict=True):
+                if is_dataclass(one):
+                    _as_of(one, said, version)
     return plain
 
 

@@ -15,7 +15,7 @@ from shoal.model.as_run import AsRun
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.facts import TOTAL_LOSS
-from shoal.model.figures import Figures, round_up, shown_bound, shown_ratio
+from shoal.model.figures import Figures, round_down, round_up, shown_bound, shown_ratio
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.kind import Kind
 from shoal.model.plan import Plan
@@ -120,10 +120,12 @@ def certify(
             replace(
                 one,
                 loss=_up(one.loss),
+                told_apart=_down(one.told_apart),
                 denominator=None if column.numbers and not plan.tells_ranges else one.denominator,
             )
             for one, column in zip(exact.columns, coded.columns, strict=True)
         ),
+        told_apart_percent=_down(verdict.told_apart_percent),
         rules=tuple(replace(r, measured=None) if _is_unit(r, plan) else r for r in verdict.rules),
         more={
             **{name: round_up(figure) for name, figure in exact.more.items()},
@@ -142,6 +144,10 @@ def certify(
 
 def _up(figure: float | None) -> float | None:
     return None if figure is None else round_up(figure)
+
+
+def _down(figure: float | None) -> float | None:
+    return None if figure is None else round_down(figure)
 
 
 def _is_unit(ruling: Ruling, plan: Plan) -> bool:

@@ -146,6 +146,7 @@ def _try(
         k=plan.k,
         objective=objective,
         loss_percent=about.loss_percent,
+        told_apart_percent=verdict.told_apart_percent,
         value=about.value,
         bound=about.bound,
         ratio=about.ratio,

@@ -208,6 +208,7 @@ class Release:
             f"the smallest of {about.smallest_class:,}.",
             *((about.series.in_words(),) if about.series is not None else ()),
             about.in_words(),
+            *((about.apart_in_words(),) if about.told_apart_percent is not None else ()),
         )
 
     def __repr__(self) -> str:

@@ -22,14 +22,14 @@ __all__ = ["method_facts", "show_comparison", "show_methods"]
 def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
     """Loss, ratio and time, one line per method and k."""
     console = Console(highlight=False)
-    table = table_of_figures("method", "k", "loss", "ratio", "classes", "seconds", "", figures=5)
+    table = table_of_figures("method", "k", "loss", "apart", "ratio", "classes", "seconds", "", figures=6)
     for column in table.columns[:-1]:
         column.no_wrap = True
     before = note = None
     for trial in comparison.trials:
         if trial.note and trial.seconds is None:  # it could not run: say so once for all k
             if (trial.method, trial.note) != (before, note):
-                table.add_row(escape(trial.method), *"-----", escape(trial.note))
+                table.add_row(escape(trial.method), *"------", escape(trial.note))
             before, note = trial.method, trial.note
             continue
         objective = f"objective {trial.objective}" if trial.objective != "loss" else ""
@@ -37,6 +37,7 @@ def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
             escape(trial.method) if trial.method != before else "",
             str(trial.k),
             "-" if trial.loss_percent is None else f"{trial.loss_percent:.2f} %",
+            "-" if trial.told_apart_percent is None else f"{trial.told_apart_percent:.1f} %",
             "-" if trial.ratio is None else f"{trial.ratio:.3f}",
             "-" if trial.classes is None else f"{trial.classes:,}",
             "-" if trial.seconds is None else f"{trial.seconds:.3f}",
@@ -44,6 +45,11 @@ def show_comparison(comparison: shoal.Comparison, plot: Path) -> None:
         )
         before = trial.method
     console.print(table)
+    console.print(
+        "\napart: of the pairs of records that may differ in a column, the share still told apart, on "
+        "average; it compares across kinds and hierarchies, which losses do not.",
+        style="dim",
+    )
     console.print(f"\nplot  {escape(str(plot))}", soft_wrap=True)
 
 

@@ -44,15 +44,17 @@ def table_of_figures(*heads: str, figures: int) -> Table:
 
 
 def show_losses(console: Console, columns: Iterable[Any]) -> None:
-    """The loss of each column, with a bar."""
-    table = table_of_figures("column", "loss", "", figures=1)
+    """The loss of each column, with a bar, and the pairs that it tells apart."""
+    table = table_of_figures("column", "loss", "", "told apart", figures=1)
+    table.columns[-1].justify = "right"
     for column in columns:
         if column.loss is None:
-            table.add_row(escape(column.name), "unknown", "")
+            table.add_row(escape(column.name), "unknown", "", "")
             continue
         full = round(BAR * min(1.0, column.loss))
         bar = Text("█" * full, style="cyan") + Text("░" * (BAR - full), style="dim")
-        table.add_row(escape(column.name), f"{100 * column.loss:.3g} %", bar)
+        apart = "" if column.told_apart is None else f"{100 * column.told_apart:.3g} %"
+        table.add_row(escape(column.name), f"{100 * column.loss:.3g} %", bar, apart)
     console.print(Padding(table, (0, 2)))
 
 

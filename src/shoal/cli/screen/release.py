@@ -64,6 +64,8 @@ def show_release(
         f"seed {about.seed}."
     )
     console.print(f"[bold]{escape(about.in_words())}[/]")
+    if about.told_apart_percent is not None:
+        console.print(escape(about.apart_in_words()))
     if about.series is not None:
         console.print(escape(about.series.in_words()))
     for ruling in about.rules:

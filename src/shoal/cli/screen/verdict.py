@@ -43,7 +43,9 @@ def show_verdict(verdict: shoal.Verdict) -> None:
         console.print(f"{escape(ruling.rule)}: {word}{measures(ruling)}.")
     console.print()
     if verdict.loss_percent is not None:
-        console.print(f"Loss {verdict.loss_percent:.2f} %.")
+        apart = verdict.told_apart_percent
+        still = "" if apart is None else f" Pairs of records still told apart: {apart:.1f} %."
+        console.print(f"Loss {verdict.loss_percent:.2f} %.{still}")
         show_losses(console, verdict.columns)
         console.print()
     risk = verdict.risk
