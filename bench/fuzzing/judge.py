@@ -29,16 +29,32 @@ class Fault:
     detail: str
 
 
-def judge(case: Case, published: Published, original: Any, labels: Sequence[int] | None) -> Iterator[Fault]:
-    """Everything that a finished release must be. `labels` is the group of each row, where it is known."""
-    judged = _Judged(case, published, original, labels)
+def judge(
+    case: Case,
+    published: Published,
+    original: Any,
+    labels: Sequence[int] | None,
+    lines: Sequence[int | None] | None = None,
+) -> Iterator[Fault]:
+    """Everything that a finished release must be.
+
+    `labels` is the group of each row, where it is known, and `lines` the published line that it stands
+    behind: groups that look alike are one class.
+    """
+    judged = _Judged(case, published, original, labels, lines)
     yield from judged.faults()
 
 
 class _Judged:
     def __init__(
-        self, case: Case, published: Published, original: Any, labels: Sequence[int] | None
+        self,
+        case: Case,
+        published: Published,
+        original: Any,
+        labels: Sequence[int] | None,
+        lines: Sequence[int | None] | None,
     ) -> None:
+        self.lines = lines
         self.case, self.published, self.original, self.labels = case, published, original, labels
         words = case.words
         self.k, self.style, self.cells = words["k"], words["style"], words["cells"]
@@ -309,14 +325,24 @@ class _Judged:
         who = words.get("unit") or next(iter(words.get("identifier", ())), None)
         if who is None or self.labels is None or self.count is not None or words.get("unit") == "rows":
             return
-        groups: dict[int, set[Any]] = defaultdict(set)
-        for label, many, person in zip(self.labels, self.records, self.case.column(who).cells, strict=True):
+        groups: dict[Any, set[Any]] = defaultdict(set)
+        persons = self.case.column(who).cells
+        for row, (label, many, person) in enumerate(zip(self.labels, self.records, persons, strict=True)):
             if label >= 0 and many:
-                groups[label].add(person or None)
+                groups[self.class_of(row, label)].add(person or None)
         few = [label for label, persons in groups.items() if len(persons) < self.k]
         if few:
             what = "persons below k" if words.get("unit") else "identifier repeats"
             yield Fault(what, "some group has fewer than k of them")
+
+    def class_of(self, row: int, label: int) -> Any:
+        """The published class of a row; its group where its line is not known or is a class of its own."""
+        line = self.lines[row] if self.lines is not None else None
+        if line is None or self.style == "centres":
+            return label
+        kept = {*self.case.kept, self.count}
+        cells = zip(self.published.names, self.published.rows[line], strict=True)
+        return tuple(repr(cell) for name, cell in cells if name not in kept)
 
     # centres
 

@@ -105,7 +105,10 @@ def _run_frame(case: Case, folder: Path, outcome: Outcome) -> Iterator[Fault]:
     files = release.write(folder / f"out{case.ending}")
     outcome.is_published = True
     published = read_published(files)
-    yield from judge(case, published, original, release.groups.label.tolist())
+    groups = release.groups
+    behind = dict(zip(groups.source.tolist(), groups.line.tolist(), strict=True))
+    lines = [behind.get(row) for row in range(case.rows)]
+    yield from judge(case, published, original, groups.label.tolist(), lines)
     yield from _shown(case, published, release.table, original)
     table_bytes = bytes_of_table(release.table)
     yield from (Fault(f"leak to {case.ending}", f.detail) for f in scan(case, published, published.hay))

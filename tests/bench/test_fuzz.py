@@ -194,6 +194,16 @@ def test_a_person_who_fills_a_group_alone_is_seen(honest):
     case, found, original, labels = honest
     case.column("name").cells = ["canary identifier 000000000000"] * 8
     assert "identifier repeats" in {fault.what for fault in judge.judge(case, found, original, labels)}
+    lines = list(range(8))
+    seen = {fault.what for fault in judge.judge(case, found, original, labels, lines)}
+    assert "identifier repeats" in seen
+
+
+def test_groups_that_look_alike_are_one_class(honest):
+    case, found, original, _ = honest
+    labels, lines = list(range(8)), list(range(8))
+    assert "identifier repeats" in {fault.what for fault in judge.judge(case, found, original, labels)}
+    assert not [*judge.judge(case, found, original, labels, lines)]
 
 
 # its parts, by hand

@@ -447,6 +447,32 @@ def test_an_arrow_file_that_claims_more_than_a_memory_holds_is_refused(ending, t
     content = path.read_bytes()
     start = content.index(b"\x28\xb5\x2f\xfd") - 8  # the length of a packed buffer stands before it
     path.write_bytes(content[:start] + (2**61).to_bytes(8, "little") + content[start + 8 :])
+    _is_refused(path)
+
+
+def test_a_stream_of_arrow_with_a_wrong_length_is_refused(tmp_path):
+    path = tmp_path / "t.arrow"
+    names = [CANARY * 10] * 50
+    pl.DataFrame({"name": names}).write_ipc_stream(path, compression="uncompressed")
+    length = len("".join(names)).to_bytes(8, "little")
+    content = path.read_bytes()
+    assert content.count(length) == 1
+    path.write_bytes(content.replace(length, (2**59).to_bytes(8, "little")))
+    _is_refused(path)
+
+
+def test_a_parquet_file_with_fewer_than_no_values_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({"name": [CANARY * 20] * 50})
+    frame.write_parquet(path, compression="uncompressed", statistics=False)
+    content = path.read_bytes()
+    header = b"\x2c\x15\x64"  # of a page: its field 5 begins with the number of values, twice 50
+    assert content.count(header) == 1
+    path.write_bytes(content.replace(header, b"\x2c\x15\x01"))  # -1
+    _is_refused(path)
+
+
+def _is_refused(path):
     program = "import sys, shoal\ntry: shoal.read_table(sys.argv[1])\nexcept shoal.DataError as e: print(e)"
     done = subprocess.run(
         [sys.executable, "-c", program, path], capture_output=True, text=True, check=False

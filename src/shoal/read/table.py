@@ -6,7 +6,8 @@ are. Parsers quote cells in their errors, so nothing of theirs leaves this file.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -122,33 +123,41 @@ def _typed(path: Path, reader: Callable[[Path], Read]) -> Read:
 
 
 def _parquet(path: Path) -> pl.DataFrame:
+    import pyarrow.parquet as pq
+
+    def batches() -> Iterator[object]:
+        with pq.ParquetFile(path) as book:
+            yield from book.iter_batches()
+
+    _pass_by(batches())
     return pl.read_parquet(path, glob=False, hive_partitioning=False)
 
 
 def _arrow(path: Path) -> pl.DataFrame:
-    with path.open("rb") as file:
-        is_file = file.read(6) == b"ARROW1"
-    _check_lengths(path, is_file=is_file)
-    return pl.read_ipc(path) if is_file else pl.read_ipc_stream(path)
-
-
-def _check_lengths(path: Path, *, is_file: bool) -> None:
-    """Refuse a file that claims more than a memory holds: Polars would end the process without a word."""
     import pyarrow as pa
 
-    try:
+    with path.open("rb") as file:
+        is_file = file.read(6) == b"ARROW1"
+
+    def batches() -> Iterator[object]:
         with pa.memory_map(str(path)) as source:
             if is_file:
                 book = pa.ipc.open_file(source)
-                for number in range(book.num_record_batches):
-                    book.get_batch(number)
+                yield from map(book.get_batch, range(book.num_record_batches))
             else:
-                for _ in pa.ipc.open_stream(source):
-                    pass
-    except MemoryError:
-        raise
-    except (pa.ArrowException, OSError):
-        return  # Polars may know better, and says what is wrong
+                yield from pa.ipc.open_stream(source)
+
+    _pass_by(batches())
+    return pl.read_ipc(path) if is_file else pl.read_ipc_stream(path)
+
+
+def _pass_by(batches: Iterator[object]) -> None:
+    """Let Arrow read a file first: where a length in it is wrong, Polars ends the process."""
+    import pyarrow as pa
+
+    with suppress(pa.ArrowNotImplementedError):  # types that Polars alone knows
+        for _ in batches:
+            pass
 
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
