@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 import shoal
+from naive_worlds import Tale
 from shoal.model.cell import parse_range
 from shoal.model.task import quiet
 from shoal.run.register import Before, release_register
@@ -15,14 +16,23 @@ from shoal.run.register import Before, release_register
 VALUES = ["canary-flu", "canary-cold", "canary-pox", "canary-gout", "canary-mumps"]
 
 
-def story(seed: int, *, releases: int = 4, people: int = 9, change: float = 0.15) -> list[dict]:
+TREE = shoal.Hierarchy.of_paths([(f"y{i:02d}", f"n{i // 3}", f"m{i // 6}", "*") for i in range(12)])
+MISSING = -1
+
+
+def story(
+    seed: int, *, releases: int = 4, people: int = 9, change: float = 0.15, missing: float = 0.0
+) -> list[dict]:
     """Tables of one random series: person -> (point, value)."""
     luck = np.random.default_rng(seed)
     weight = np.array([1 / (i + 1) for i in range(len(VALUES))])
 
+    def somewhere():
+        x, y = (int(x) for x in luck.integers(0, 12, 2))
+        return (MISSING if missing and luck.random() < missing else x), y
+
     def someone():
-        point = tuple(int(x) for x in luck.integers(0, 12, 2))
-        return point, VALUES[luck.choice(len(VALUES), p=weight / weight.sum())]
+        return somewhere(), VALUES[luck.choice(len(VALUES), p=weight / weight.sum())]
 
     now = {f"canary-id-{i:04d}": someone() for i in range(people)}
     gone, count, tables = {}, people, []
@@ -33,7 +43,7 @@ def story(seed: int, *, releases: int = 4, people: int = 9, change: float = 0.15
             if luck.random() < 0.15:
                 gone[person] = (point, value)
                 continue
-            moved = tuple(int(x) for x in luck.integers(0, 12, 2)) if luck.random() < 0.1 else point
+            moved = somewhere() if luck.random() < 0.1 else point
             kept[person] = (moved, VALUES[luck.integers(len(VALUES))] if luck.random() < change else value)
         for person in [p for p in gone if luck.random() < 0.3]:
             kept[person] = gone.pop(person)
@@ -44,14 +54,16 @@ def story(seed: int, *, releases: int = 4, people: int = 9, change: float = 0.15
     return tables
 
 
-def frame_of(table: dict) -> pl.DataFrame:
-    """A table as a frame."""
+def frame_of(table: dict, plan: shoal.Plan | None = None) -> pl.DataFrame:
+    """A table as a frame; y is a leaf of TREE where the plan has that."""
     people = sorted(table)
+    is_tree = plan is not None and "y" in plan.hierarchies
+    places = [table[p][0] for p in people]
     return pl.DataFrame(
         {
             "who": people,
-            "x": [table[p][0][0] for p in people],
-            "y": [table[p][0][1] for p in people],
+            "x": [None if x == MISSING else x for x, _ in places],
+            "y": [f"y{y:02d}" if is_tree else y for _, y in places],
             "ill": [table[p][1] for p in people],
         }
     )
@@ -62,7 +74,7 @@ def plan_of(k: int, **words) -> shoal.Plan:
     plan = {
         "k": k,
         "quasi": ["x", "y"],
-        "kinds": {"x": "number", "y": "number"},
+        "kinds": {"x": "number"} | ({} if "hierarchies" in words else {"y": "number"}),
         "sensitive": ["ill"],
         "rules": ["ill: 2-diverse"],
         "unit": "who",
@@ -78,7 +90,7 @@ def make(tables: list[dict], plan: shoal.Plan) -> list[shoal.Release]:
     releases, before = [], None
     for table in tables:
         try:
-            release = release_register(frame_of(table), plan, before, progress=quiet)
+            release = release_register(frame_of(table, plan), plan, before, progress=quiet)
         except shoal.DataError:
             break
         releases.append(release)
@@ -91,30 +103,55 @@ def people_behind(release: shoal.Release) -> list[str]:
     return release._register.ids[pl.Series(release.groups.source)].to_list()
 
 
-def told(releases: list, tables: list[dict]) -> tuple[list[list], dict, list[tuple]]:
-    """Lists of lives, what they have, and which lives of a person are known to differ."""
-    lists, truth, life, last = [], {}, {}, {}
-    for number, (release, table) in enumerate(zip(releases, tables, strict=False), 1):
+def told(releases: list, tables: list[dict]) -> Tale:
+    """What the strongest attacker knows of values: every list that is new or has changed, by its lives."""
+    tale, life, last, joined, before = Tale(), {}, {}, {}, {}
+    for release, table in zip(releases, tables, strict=False):
         for person, (_, value) in table.items():
             if person in last and last[person] != value:
                 life[person] = life.get(person, 0) + 1
             last[person] = value
-            truth[person, life.get(person, 0)] = value
-        new = set(release.lists.filter(pl.col("since") == number)["school"].to_list())
-        members: dict[int, list] = {}
+            tale.truth[person, life.get(person, 0)] = value
+        now: dict = {}
+        for school, value in release.lists.select("school", "ill").rows():
+            now.setdefault(school, []).append(value)
         for person, school in zip(people_behind(release), release.table["school"].to_list(), strict=True):
-            if school in new:
-                members.setdefault(school, []).append((person, life.get(person, 0)))
-        lists += members.values()
-    lives = sorted(truth)
-    differ = [(a, b) for a, b in pairwise(lives) if a[0] == b[0]]
-    return lists, truth, differ
+            its = joined.setdefault(person, {})
+            if school is None or school in its:
+                continue
+            one = (person, life.get(person, 0))
+            left = [former for former, was in its.items() if was != one]
+            tale.lacks[one] = {value for former in left for value in before.get(former, ())}
+            its[school] = one
+        for school, values in now.items():
+            if sorted(before.get(school, ())) != sorted(values):
+                members = [its[school] for its in joined.values() if school in its]
+                here = [one for one in members if one[0] in table]
+                whole = sorted(tale.truth[one] for one in members) == sorted(values)
+                tale.lists.append(members if whole else here)
+        before = now
+    lives = sorted(tale.truth)
+    tale.differ = [(a, b) for a, b in pairwise(lives) if a[0] == b[0]]
+    return tale
 
 
 def sides_shown(release: shoal.Release) -> dict:
-    """By person, both ends of each cell."""
+    """By person, both ends of each cell; a star holds everything, missing too."""
     lines = release.table.select("x", "y").rows()
     return {
-        person: [tuple(float(end) for end in parse_range(cell)) for cell in line]
+        person: [_ends(cell) for cell in line]
         for person, line in zip(people_behind(release), lines, strict=True)
     }
+
+
+def _ends(cell: str | None) -> tuple[float, float]:
+    if cell is None:
+        return MISSING, MISSING
+    if cell == "*":
+        return MISSING, 12
+    if cell[0] in "ymn":
+        number = int(cell[1:])
+        width = {"y": 1, "n": 3, "m": 6}[cell[0]]
+        return number * width, number * width + width - 1
+    low, high = parse_range(cell)
+    return float(low), float(high)

@@ -1,143 +1,23 @@
-"""A register over time: the three promises, by enumeration; what is refused; what the state tells."""
+"""A register over time: the same bytes, what is kept and refused, what the state tells.
+
+The promises themselves: test_worlds.py.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
-from naive_worlds import exposed, held_by_cut
-from series_stories import VALUES, frame_of, make, people_behind, plan_of, sides_shown, story, told
-from shoal.group.standing import boxes as boxes_of
-from shoal.group.standing import lists as lists_of
+from series_stories import VALUES, frame_of, make, people_behind, plan_of, story, told
 from shoal.model.register import RegisterState
-from shoal.model.task import quiet
-from shoal.run.register import Before, persons_of, release_register
+from shoal.run.whose import persons_of
 from silent import said_by
-
-PLANS = (
-    {},
-    {"rules": ["ill: at most 60%"]},
-    {"rules": ["ill: entropy 1.5-diverse"]},
-    {"rules": ["ill: (3, 2)-diverse", "ill: 2-diverse"]},
-    {"widen": True},
-)
-
-
-def expose(tables, plan):
-    """Lives certain, lives below 2 values, persons whose cut cells hold fewer than k, releases refused."""
-    releases = make(tables, plan)
-    refused = sum(bool(release.verdict.reasons) for release in releases)
-    certain, few, _ = exposed(*told(releases, tables), 2)
-    points = [{p: point for p, (point, _) in table.items()} for table in tables[: len(releases)]]
-    cut = held_by_cut([sides_shown(release) for release in releases], points, plan.k)
-    return np.array([certain, few, cut, refused, len(releases)])
-
-
-def expose_many(seeds, **words):
-    total = np.zeros(5, int)
-    for seed in seeds:
-        k = 2 + seed % 3
-        total += expose(story(seed, people=3 * k + 2), plan_of(k, **PLANS[seed // 3 % len(PLANS)] | words))
-    return total.tolist()
-
-
-def test_nobody_is_exposed_by_any_series():
-    certain, few, cut, refused, releases = expose_many(range(60))
-    assert (certain, few, cut, refused) == (0, 0, 0, 0)
-    assert releases > 200
-
-
-@pytest.mark.slow
-def test_nobody_is_exposed_by_ten_thousand_series():
-    assert expose_many(range(1000, 11_000))[:4] == [0, 0, 0, 0]
-
-
-def unguarded_lists(monkeypatch, name):
-    """The lists without one of their guards."""
-    take = lists_of._Schools.take
-
-    def without(self, row, barred, rules):
-        if name == "overlap":
-            return take(self, row, [set() for _ in barred], rules)
-        if name == "others":
-            number = take(self, row, barred, rules)
-            if number is not None:
-                self.kept_out[number] = [set() for _ in barred]
-            return number
-        return take(self, row, barred, ())
-
-    monkeypatch.setattr(lists_of._Schools, "take", without)
-
-
-def refused(seeds, plan, **words):
-    """How many releases the independent judge refuses."""
-    series = (make(story(seed, **words), plan) for seed in seeds)
-    return sum(bool(release.verdict.reasons) for releases in series for release in releases)
-
-
-def test_lists_that_share_values_are_refused(monkeypatch):
-    assert refused(range(8), plan_of(2), people=20, change=0.4) == 0
-    unguarded_lists(monkeypatch, "overlap")
-    assert refused(range(8), plan_of(2), people=20, change=0.4) > 0
-
-
-def test_those_listed_anew_together_may_not_bar_one_another(monkeypatch):
-    unguarded_lists(monkeypatch, "others")
-    assert refused(range(25), plan_of(2), people=24, change=0.4) > 0
-
-
-def test_a_rule_may_break_by_adding_one(monkeypatch):
-    unguarded_lists(monkeypatch, "rules")
-    assert refused(range(12), plan_of(2, rules=["ill: at most 50%"]), people=20, change=0.4) > 0
-
-
-def test_boxes_made_finer_beyond_their_own_cut_one_another(monkeypatch):
-    refine = boxes_of._refine
-    monkeypatch.setattr(boxes_of, "_refine", lambda standing, bound: refine(standing, np.zeros_like(bound)))
-    _, _, cut, wrong, _ = expose_many(range(24), rules=["ill: 2-diverse"], widen=False)
-    assert cut > 0
-    assert wrong > 0
-
-
-def test_releases_by_themselves_cut_one_another_and_expose():
-    plan, cut, certain = plan_of(3), 0, 0
-    for seed in range(10):
-        tables = story(seed, people=12)
-        releases = [one for table in tables for one in make([table], plan)]
-        if len(releases) == len(tables):
-            points = [{p: point for p, (point, _) in table.items()} for table in tables]
-            cut += held_by_cut([sides_shown(release) for release in releases], points, 3)
-            numbered = enumerate(releases, 1)
-            alone = [replace(one, lists=one.lists.with_columns(since=at)) for at, one in numbered]
-            certain += exposed(*told(alone, tables), 2)[0]
-    assert cut > 0
-    assert certain > 0
-
-
-def test_one_who_returns_and_is_taken_for_new_is_exposed():
-    few = 0
-    for seed in range(40):
-        tables, before, releases = story(seed, people=8), None, []
-        everyone = {person for table in tables for person in table}
-        for table in tables:
-            try:
-                release = release_register(frame_of(table), plan_of(3), before, progress=quiet)
-            except shoal.DataError:
-                break
-            releases.append(release)
-            gone = pl.Series(sorted(everyone - set(table)), dtype=pl.String)
-            state = release._register.state
-            state, _ = state.without(persons_of(gone, state.key))
-            before = Before(state, release.lists, release.certificate)
-        few += exposed(*told(releases, tables), 2)[1]
-    assert few > 0
 
 
 def test_values_permuted_inside_a_school_give_the_same_bytes():
@@ -145,9 +25,9 @@ def test_values_permuted_inside_a_school_give_the_same_bytes():
     tables, plan = story(3, people=30, change=0.0), plan_of(3, rules=[])
     first = make(tables, plan)
     again = [dict(table) for table in tables]
-    lists, truth, _ = told(first, tables)
-    for lives in lists:
-        values = [truth[life] for life in lives]
+    tale = told(first, tables)
+    for lives in tale.lists:
+        values = [tale.truth[life] for life in lives]
         for (person, _), value in zip(lives, values[1:] + values[:1], strict=True):
             for table in again:
                 if person in table:
@@ -249,7 +129,6 @@ def test_a_copied_older_state_is_seen_beside_the_newer(series, tables, tmp_path)
         ({"rules": []}, "rules"),
         ({"quasi": ["x"], "kinds": {"x": "number"}}, "quasi"),
         ({"missing": ["?"]}, "missing"),
-        ({"widen": True}, "widen"),
         ({"cells": "bounds"}, "cells"),
     ],
 )
@@ -318,7 +197,6 @@ def test_files_that_do_not_belong_together_are_refused(series, tables, tmp_path,
         ({"sensitive": [], "rules": []}, "sensitive"),
         ({"kinds": {"x": "label"}}, "hierarchies"),
         ({"keep": ["school"]}, "series"),
-        ({"series": None, "widen": True}, "widen"),
     ],
 )
 def test_a_plan_that_no_register_can_keep_is_refused(words, field):

@@ -130,7 +130,6 @@ def test_a_field_that_is_lacking_is_named(files, inside):
             "rules.failing",
             "series",
             "plan.series",
-            "plan.widen",
             "plan.pseudonym",
             "told_apart_percent",
             "columns.told_apart",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.check.inside import hold
 from shoal.check.kanonymity import Classes, classes_of, records_of
+from shoal.check.kept import Told, judge_kept
 from shoal.check.loss import published_names, read_column
 from shoal.check.ruler import ruler_of
 from shoal.check.rules import rule_on
@@ -127,11 +128,9 @@ def judge_register(
         yield "A person has two lines, or a line has nobody behind it."
         return
     schools = table[SCHOOL].fill_null(-1).to_numpy().astype(np.int64)
-    if (schools != state.school[line.now[line.source]]).any():
-        yield "The state names other schools than the table."
     yield from _judge_members(schools, lists, line, state.number)
     yield from _judge_moves(schools, lists, plan, line, former, state.number)
-    yield from _judge_boxes(table, plan, coded, line, former, state)
+    yield from _judge_cells(table, schools, plan, coded, line, former, state)
 
 
 def _judge_members(schools: Rows, lists: pl.DataFrame, line: Line, number: int) -> Iterator[str]:
@@ -193,49 +192,49 @@ def _held(
     return held
 
 
-def _judge_boxes(
-    table: pl.DataFrame, plan: Plan, coded: Coded, line: Line, former: RegisterState, state: RegisterState
+def _judge_cells(
+    table: pl.DataFrame,
+    schools: Rows,
+    plan: Plan,
+    coded: Coded,
+    line: Line,
+    former: RegisterState,
+    state: RegisterState,
 ) -> Iterator[str]:
-    """Cells cover; boxes hold k when they are founded; what is shown of a person contains his box."""
-    old = len(former.boxes)
-    sides: list[Any] = list(state.sides)
-    boxes = [state.boxes]
-    if old:
-        shift = np.array([len(its) for its in state.sides], np.int32)
-        boxes.append(former.boxes + shift)
-        sides = [np.concatenate(pair) for pair in zip(state.sides, former.sides, strict=True)]
-    ground = ground_of(coded, np.concatenate(boxes), sides, state.key)
-    low, high, unfit = _shown(table, plan, ground)
+    """Cells cover; what is known of a person is no finer than before, or k who were there as long share it.
+
+    And the state says just that.
+    """
+    ground = ground_of(coded, former.lines("cut", line.former, -1), former.sides, former.key)
+    shown_low, shown_high, unfit = _shown(table, plan, ground)
     if unfit:
         yield f"{unfit} lines have cells that cannot be read."
         return
-    points = ground.points[line.source]
-    if ((points < low) | (points > high)).any():
-        yield "A cell does not cover the value behind it."
-    box = state.box[line.now[line.source]].astype(np.int64)
-    if (box < 0).any() or not ground.holds(line.source, box).all():
-        yield "A line stands in a box that does not hold it."
+    if len(line.source) != len(ground.points):
+        yield "A person has no line."
         return
-    if ((low > ground.low[box]) | (high < ground.high[box])).any():
-        yield "What is shown of a person is finer than his box."
-    stands = np.bincount(box, minlength=len(state.boxes))
-    if int(((stands[old:] > 0) & (stands[old:] < plan.k)).sum()):
-        yield f"A new box holds fewer than k = {plan.k} persons."
-    before = np.arange(len(state.boxes), len(ground.low))
-    same = (ground.low[:old] == ground.low[before]) & (ground.high[:old] == ground.high[before])
-    wider = (ground.low[:old] <= ground.low[before]) & (ground.high[:old] >= ground.high[before])
-    if not (wider if plan.widen else same).all():
-        yield "A box of a former release has changed."
-    at = line.former[line.source]
-    had = np.flatnonzero(at >= 0)
-    had = had[former.box[at[had]] >= 0]
-    his = len(state.boxes) + former.box[at[had]].astype(np.int64)
-    stays = ground.holds(line.source[had], his)
-    had, his = had[stays], his[stays]
-    finer = (ground.low[box[had]] >= ground.low[his]) & (ground.high[box[had]] <= ground.high[his])
-    kept = box[had] == former.box[at[had]]
-    if not (finer.all(axis=1) | kept).all():
-        yield "A person has gone to a box that cuts the one he stood in."
+    low, high = np.zeros_like(ground.low), np.zeros_like(ground.low)
+    low[line.source], high[line.source] = shown_low, shown_high
+    if ((ground.points < low) | (ground.points > high)).any():
+        yield "A cell does not cover the value behind it."
+        return
+    now = np.int32(state.number)
+    was, there = (former.lines(name, line.former, 0) for name in ("since", "stay"))
+    since = np.where(ground.is_free, now, was)
+    stay = np.where(ground.is_free | (there == 0), now, there)
+    finer = (low > ground.out_low) | (high < ground.out_high)
+    low, high = np.maximum(low, ground.low), np.minimum(high, ground.high)
+    some = finer.any(axis=1) & ~ground.is_free  # the k rows of their class are in what is shown of the free
+    held = hold(ground.points, stay, low[some], high[some], since[some], plan.k)
+    if not held.all():
+        yield (
+            f"What all cells tell of {int((~held).sum())} persons is shared by fewer than k = {plan.k} who "
+            "were there as long."
+        )
+    school = np.full(len(low), -1, np.int64)
+    school[line.source] = schools
+    told = Told(ground, low, high, finer, since, stay, school)
+    yield from judge_kept(told, coded, line.former, line.now, former, state)
 
 
 def _shown(

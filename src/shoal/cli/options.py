@@ -531,10 +531,6 @@ After = Annotated[
         rich_help_panel=RESULT,
     ),
 ]
-Widen = Annotated[
-    bool | None,
-    typer.Option("--widen/--no-widen", help=_means("widen"), show_default=False, rich_help_panel=RESULT),
-]
 Redo = Annotated[
     bool,
     typer.Option(

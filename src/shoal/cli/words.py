@@ -49,7 +49,6 @@ PLAIN = (
     "improve",
     "stop_at",
     "series",
-    "widen",
     "seed",
     "threads",
     "engine",

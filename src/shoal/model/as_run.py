@@ -48,7 +48,6 @@ class AsRun:
     stop_at: float | None
     seed: int
     series: str | None = field(default=None, metadata={"since": "2.1"})
-    widen: bool = field(default=False, metadata={"since": "2.1"})
     pseudonym: str | None = field(default=None, metadata={"since": "2.2"})
 
     @classmethod

@@ -218,15 +218,6 @@ _ALL = (
         ("ledger", "register"),
         "how-to/series.md",
     ),
-    Field(
-        "widen",
-        SWITCH,
-        "In a register, a box may widen for one who comes: less is lost, but a box that was widened by one "
-        "person tells where that person stands.",
-        "false",
-        "boxes never change",
-        page="how-to/series.md",
-    ),
     Field("seed", WHOLE, "Where chance begins: the same seed gives the same release.", "1", "0"),
     Field(
         "encoding",

@@ -52,7 +52,7 @@ def check_register(plan: Plan) -> None:
         ("cells", plan.cells in {"text", "bounds"}, "a register takes the cells text and bounds"),
         ("loss", plan.loss != "sets", "a register shows nodes, not sets: loss = leaves or levels"),
         ("distance", plan.distance == "span", "a register takes the distance span"),
-        ("withhold", plan.withhold == 0, "who cannot be shown waits for others: leave out withhold"),
+        ("withhold", plan.withhold == 0, "a register shows everybody: leave out withhold"),
         ("graphs", not plan.graphs, "a register takes numbers, dates and trees, no regions"),
         ("sensitive", plan.sensitive or plan.keep, "it lists what persons have: name a sensitive column"),
     ):

@@ -77,7 +77,6 @@ class Plan:
     improve: bool = False
     stop_at: float | None = None
     series: str | None = None
-    widen: bool = False
     seed: int = 0
     encoding: str | None = None
     delimiter: str | None = None
@@ -106,9 +105,8 @@ class Plan:
         for name in ("loss", "method", "style", "cells", "distance", "effort", "engine"):
             if not isinstance(getattr(self, name), str):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
-        for name in ("improve", "widen"):
-            if not isinstance(getattr(self, name), bool):
-                raise PlanError(f"{name} = {getattr(self, name)!r} is neither true nor false.", field=name)
+        if not isinstance(self.improve, bool):
+            raise PlanError(f"improve = {self.improve!r} is neither true nor false.", field="improve")
         for name in ("pseudonym", *FILE):
             if not isinstance(getattr(self, name), str | None):
                 raise PlanError(f"{name} = {getattr(self, name)!r} is not a word.", field=name)
@@ -279,8 +277,6 @@ class Plan:
             raise PlanError(f"There is no series {self.series!r}. {choices(MODES)}", field="series")
         if self.series == REGISTER:
             check_register(self)
-        elif self.widen:
-            raise PlanError("Only the boxes of a register widen. Leave out widen.", field="widen")
         if self.pseudonym is not None:
             check_pseudonym(self, self.pseudonym)
         Effort.parse(self.effort)

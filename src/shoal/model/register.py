@@ -1,8 +1,8 @@
 """What is kept between two releases of a register, and never published.
 
-No name of a person is in it, no sensitive value, no cell of a row: persons are keyed digests, boxes the
-ends of ranges and keyed digests of nodes. Whoever finds it learns who was in the register, if they guess
-names, and which persons stood together.
+No name of a person is in it, no sensitive value, no cell of a row: persons are keyed digests, and what was
+shown of them the ends of ranges and keyed digests of nodes. Whoever finds it learns who was in the
+register, if they guess names, who is listed together, and what was shown of whom.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from shoal.model.standing import DIGEST, Codes, Sides
 __all__ = ["NOBODY", "RegisterState"]
 
 NOBODY = -1
-"""No box, or no school."""
+"""No school, or nothing shown."""
 FORMAT = "1.0"
+LINES = ("person", "school", "cut", "since", "stay")
+"""Arrays with a line per person."""
 HEAD = ("series", "number", "release", "certificate", "marks", "kinds", "followed")
 
 
@@ -33,21 +35,25 @@ HEAD = ("series", "number", "release", "certificate", "marks", "kinds", "followe
 class RegisterState:
     """A register after release `number`; before the first it holds nobody.
 
-    `person` has a keyed digest per line, in ascending order; `box` and `school` are where he stands, -1
-    where nowhere; `past` has pairs of a person and a school that he has left. `boxes` has a line per box
-    and a side per column, `sides` what each side covers. `marks` are keyed digests of the plan's fields,
-    `kinds` how columns are measured, `release` and `certificate` the fingerprints of what was published,
-    `followed` whether a later release was made after this state.
+    `person` has a keyed digest per line, in ascending order, and `school` where he is listed, -1 where
+    nowhere; `past` has pairs of a person and a school that he has left. `cut` has a line per person and
+    the number of a side per column: what all cells shown of him hold in common, -1 where there are none;
+    `sides` is what each side covers. `since` is the release of the first of these cells, and `stay` the
+    one since which he has been there without a break and in these cells, 0 where he is not there.
+    `marks` are keyed digests of the plan's fields, `kinds` how columns are measured, `release` and
+    `certificate` the fingerprints of what was published, `followed` whether a later release was made
+    after this state.
     """
 
     key: bytes
     series: str
     number: int
     person: NDArray[np.uint8]
-    box: Codes
     school: Codes
     past: Codes
-    boxes: Codes
+    cut: Codes
+    since: Codes
+    stay: Codes
     sides: tuple[Sides, ...]
     marks: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -64,10 +70,11 @@ class RegisterState:
             series=secrets.token_hex(16),
             number=0,
             person=np.zeros((0, DIGEST), np.uint8),
-            box=nobody,
             school=nobody,
             past=np.zeros((0, 2), np.int32),
-            boxes=np.zeros((0, columns), np.int32),
+            cut=np.zeros((0, columns), np.int32),
+            since=nobody,
+            stay=nobody,
             sides=tuple(np.zeros((0, 2)) for _ in range(columns)),
         )
 
@@ -78,30 +85,70 @@ class RegisterState:
         mine, asked = (
             np.ascontiguousarray(some).view(f"S{DIGEST}").ravel() for some in (self.person, persons)
         )
-        known = {digest: at for at, digest in enumerate(mine.tolist())}
-        return np.array([known.get(digest, NOBODY) for digest in asked.tolist()], np.int64)
+        at = np.minimum(np.searchsorted(mine, asked), len(mine) - 1)
+        return np.where(mine[at] == asked, at, NOBODY).astype(np.int64)
 
     def without(self, persons: NDArray[np.uint8]) -> tuple[RegisterState, int]:
         """The state without these persons, and how many of them it knew."""
-        lines = self.find(persons)
-        gone = np.unique(lines[lines >= 0])
+        at = self.find(persons)
+        gone = np.unique(at[at >= 0])
         kept = np.ones(len(self.person), bool)
         kept[gone] = False
         number = np.cumsum(kept) - 1
         past = self.past[kept[self.past[:, 0]]]
         past = np.stack([number[past[:, 0]], past[:, 1]], axis=1).astype(np.int32)
-        state = replace(
-            self, person=self.person[kept], box=self.box[kept], school=self.school[kept], past=past
-        )
-        return state, gone.size
+        lines = {name: getattr(self, name)[kept] for name in LINES}
+        return replace(self, past=past, **lines), gone.size
+
+    def lines(self, name: str, at: NDArray[np.int64], missing: int) -> Codes:
+        """What an array of lines says of some lines, `missing` where they are -1."""
+        its = getattr(self, name)
+        nothing = np.full((1, *its.shape[1:]), missing, np.int32)
+        return np.asarray(np.concatenate([its, nothing])[at])
+
+    def after(
+        self,
+        persons: NDArray[np.uint8],
+        school: NDArray[np.integer],
+        left: NDArray[np.integer],
+        cut: Codes,
+        sides: tuple[Sides, ...],
+        since: Codes,
+        stay: Codes,
+    ) -> tuple[RegisterState, NDArray[np.int64]]:
+        """The state after the next release, and the line of every person of it. Whoever left stays in it.
+
+        Everything has a line per person who is there; `left` has pairs of such a line and a school, and
+        `sides` all sides, the former ones first.
+        """
+        at = self.find(persons)
+        new = np.flatnonzero(at < 0)
+        at[new] = len(self.person) + np.arange(new.size)
+        both = np.concatenate([np.arange(len(self.person)), np.full(new.size, -1)])
+        lines: dict[str, Any] = {
+            "person": np.concatenate([self.person, persons[new]]),
+            "school": self.lines("school", both, NOBODY),
+            "cut": self.lines("cut", both, NOBODY),
+            "since": self.lines("since", both, 0),
+            "stay": np.zeros(both.size, np.int32),
+        }
+        for name, its in (("school", school), ("cut", cut), ("since", since), ("stay", stay)):
+            lines[name][at] = its
+        past = np.concatenate([self.past, np.stack([at[left[:, 0]], left[:, 1]], axis=1)])
+        order = np.lexsort(lines["person"].T[::-1])
+        rank = np.empty(order.size, np.int64)
+        rank[order] = np.arange(order.size)
+        lines = {name: its[order] for name, its in lines.items()}
+        lines["cut"], sides = _used(lines["cut"], sides)
+        past = np.stack([rank[past[:, 0].astype(np.int64)], past[:, 1]], axis=1).astype(np.int32)
+        state = replace(self, number=self.number + 1, past=past, sides=sides, followed=False, **lines)
+        return state, rank[at]
 
     def to_bytes(self) -> bytes:
         """The state as a file."""
         head: dict[str, Any] = {"format": FORMAT, "key": self.key.hex()}
         head |= {name: getattr(self, name) for name in HEAD}
-        arrays: dict[str, Any] = {
-            name: getattr(self, name) for name in ("person", "box", "school", "past", "boxes")
-        }
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*LINES, "past")}
         arrays |= {f"side{place}": its for place, its in enumerate(self.sides)}
         text = json.dumps(head, sort_keys=True, default=dict).encode()
         file = io.BytesIO()
@@ -116,20 +163,23 @@ class RegisterState:
                 head = json.loads(file["head"].tobytes())
                 if str(head.pop("format")).partition(".")[0] != FORMAT.partition(".")[0]:
                     raise DataError("The state was written by another version of Shoal. Use that one.")
-                boxes = file["boxes"]
-                state = cls(
-                    key=bytes.fromhex(head.pop("key")),
-                    person=file["person"],
-                    box=file["box"],
-                    school=file["school"],
-                    past=file["past"],
-                    boxes=boxes,
-                    sides=tuple(file[f"side{place}"] for place in range(boxes.shape[1])),
-                    **head,
-                )
+                arrays = {name: file[name] for name in (*LINES, "past")}
+                sides = tuple(file[f"side{place}"] for place in range(arrays["cut"].shape[1]))
+                state = cls(key=bytes.fromhex(head.pop("key")), sides=sides, **arrays, **head)
         except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile):
             raise DataError(
                 "The state cannot be read: it is no file that Shoal wrote, or it was changed.",
                 field="after",
             ) from None
         return state
+
+
+def _used(cut: Codes, sides: tuple[Sides, ...]) -> tuple[Codes, tuple[Sides, ...]]:
+    """Cuts and sides without those sides that nobody has."""
+    kept = []
+    for place, its in enumerate(sides):
+        used, number = np.unique(cut[:, place], return_inverse=True)
+        none = int(used.size > 0 and used[0] < 0)
+        cut[:, place] = number.reshape(-1) - none
+        kept.append(its[used[none:]])
+    return cut, tuple(kept)

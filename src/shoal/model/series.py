@@ -13,7 +13,7 @@ Register: persons come, leave, return and change."""
 SCHOOL, SINCE = "school", "since"
 """Columns that a register adds: who is listed together, and in which release that was."""
 
-SAME = ("series", "k", "quasi", "sensitive", "keep", "rules", "unit", "count", "style", "cells", "widen")
+SAME = ("series", "k", "quasi", "sensitive", "keep", "rules", "unit", "count", "style", "cells")
 """The fields of a plan that all releases of a series share."""
 
 
@@ -21,26 +21,24 @@ SAME = ("series", "k", "quasi", "sensitive", "keep", "rules", "unit", "count", "
 class InRegister:
     """What a release of a register says of itself: counts, and the SHA-256 of its lists.
 
-    `boxes` were shown in all releases so far, of which `founded` now and `refined` out of older ones;
-    `joined` persons came to old ones, and `moved` left theirs for their cells had changed. `schools` hold
-    `entries`, of which `entries_of_leavers` belong to persons without a line; `new` schools were listed
-    now. `unlisted` lines have no school yet, `outdated` ones a value that their list lacks. `waiting`
-    persons have no line yet.
+    `widened` classes are wider than their rows need, for what was shown of these before; of `finer`
+    persons a finer cell is shown than before, `moved` ones have left what was shown of them, `returned`
+    ones were not in the release before. `schools` hold `entries`, of which `entries_of_leavers` belong to
+    persons without a line; `new` schools were listed now. `unlisted` lines have no school yet, `outdated`
+    ones a value that their list lacks.
     """
 
     lists: str
-    boxes: int
-    founded: int
-    refined: int
-    joined: int
+    widened: int
+    finer: int
     moved: int
+    returned: int
     schools: int
     new: int
     entries: int
     entries_of_leavers: int
     unlisted: int
     outdated: int
-    waiting: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,7 @@ class InSeries:
         its = self.register
         if its is None:
             return said
-        waiting = f" {its.waiting:,} persons wait for others." if its.waiting else ""
         return (
             f"{said} {its.schools:,} lists ({its.new:,} new) hold {its.entries:,} entries; "
-            f"{its.outdated:,} lines "
-            f"have a newer value than their list, {its.unlisted:,} none yet.{waiting}"
+            f"{its.outdated:,} lines have a newer value than their list, {its.unlisted:,} none yet."
         )

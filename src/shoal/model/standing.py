@@ -1,8 +1,9 @@
-"""Boxes that stay from release to release, beside the rows of one table.
+"""What was shown of persons, beside the rows of one table.
 
-What a published cell covers is a side: a range of numbers, or a node of a tree. Ranges are kept as
-numbers and nodes by a keyed digest of their names, so that a state says nothing about which values there
-are; whoever has the key, a tree and a point can tell whether the point lies inside.
+What a published cell covers is a side: a range of numbers, or a node of a tree. All cells that were shown
+of a person hold some sides in common: his cut. Ranges are kept as numbers and nodes by a keyed digest of
+their names, so that a state says nothing about which values there are; whoever has the key, a tree and a
+point can tell whether the point lies inside.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import DataError
+from shoal.model.cell import SUPPRESSED
 from shoal.model.coded import Coded, Metric, pack
 from shoal.model.column import LINE, Axis, Column
 
-__all__ = ["DIGEST", "Ground", "Sides", "closed", "digest_of", "ground_of", "sides_of"]
+__all__ = ["DIGEST", "Ground", "Sides", "as_read", "cut_with", "digest_of", "ground_of"]
 
 DIGEST = 16
 """Bytes of a keyed digest."""
@@ -32,24 +33,25 @@ Sides = NDArray[np.float64] | NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """Rows and boxes in one coding.
+    """Rows and what was shown of them, in one coding.
 
-    `columns` have codes for the values of the rows and for the ends of the boxes. `points` has a line per
-    row, `low` and `high` a line per box: all codes that a published cell of the box covers. A box that is
-    not `there` covers nobody in this table: a node of it has no value below.
+    `columns` have codes for the values of the rows and for the ends of ranges. `points` has a line per
+    row, and `distinct` the number of its point among all; `low`..`high` are the codes that its cut holds,
+    and `out_low`..`out_high` those of the least box that can be shown and is no finer. They differ where
+    a tree of this table has one name for a node that was shown and a finer one, and reach beyond all codes
+    where no box is as wide as that. Rows that are free, because nothing was shown of them or they have
+    moved out of it, have everything.
     """
 
     columns: tuple[Column, ...]
     metric: Metric
     points: Codes
+    distinct: Codes
     low: Codes
     high: Codes
-    there: NDArray[np.bool_]
-
-    def holds(self, rows: NDArray[np.integer], boxes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether each row lies inside its box."""
-        inside = (self.points[rows] >= self.low[boxes]) & (self.points[rows] <= self.high[boxes])
-        return np.asarray(inside.all(axis=1) & self.there[boxes])
+    out_low: Codes
+    out_high: Codes
+    is_free: NDArray[np.bool_]
 
 
 def digest_of(key: bytes, *texts: str) -> bytes:
@@ -57,29 +59,44 @@ def digest_of(key: bytes, *texts: str) -> bytes:
     return hashlib.blake2b("\0".join(texts).encode(), key=key, digest_size=DIGEST).digest()
 
 
-def ground_of(coded: Coded, boxes: Codes, sides: Sequence[Sides], key: bytes) -> Ground:
-    """The rows of a table and the boxes of a state in one coding. Needs columns of one axis each."""
-    columns, points, low, high, there = [], [], [], [], np.ones(len(boxes), bool)
+def ground_of(coded: Coded, cut: Codes, sides: Sequence[Sides], key: bytes) -> Ground:
+    """The rows of a table and what was shown of them in one coding. Needs columns of one axis each.
+
+    `cut` has a line per row and the number of a side per column, or -1 where nothing was shown.
+    """
+    columns, points, within, around = [], [], [], []
     codes = coded.codes[coded.row]
+    is_free: NDArray[np.bool_] = np.asarray((cut < 0).any(axis=1))
     for place, column in enumerate(coded.columns):
         known = sides[place]
         if column.axes[0].form == LINE:
             laid, its, ends = _line(column, codes[:, place], np.asarray(known, np.float64))
+            above = ends
         else:
-            laid, its, ends = column, codes[:, place], _tree(column, np.asarray(known, np.uint8), key)
+            laid, its = column, codes[:, place]
+            ends, above = _tree(column, np.asarray(known, np.uint8), key)
+        everything = np.array([[0, laid.axes[0].size - 1]], np.int32)
+        number = np.where(is_free, len(ends), cut[:, place])
+        mine = np.concatenate([ends, everything])[number]
+        is_free = is_free | (its < mine[:, 0]) | (its > mine[:, 1])
         columns.append(laid)
         points.append(its)
-        mine = ends[boxes[:, place]]
-        low.append(mine[:, 0])
-        high.append(mine[:, 1])
-        there &= mine[:, 0] >= 0
+        within.append(mine)
+        around.append(np.concatenate([above, everything])[number])
+    last = np.array([column.axes[0].size - 1 for column in columns], np.int32)
+    boxes = [
+        np.where(is_free[:, None], everything, np.stack([its[:, end] for its in some], axis=1))
+        for some in (within, around)
+        for end, everything in ((0, np.int32(0)), (1, last))
+    ]
+    low, high, out_low, out_high = (np.ascontiguousarray(some, dtype=np.int32) for some in boxes)
     return Ground(
         tuple(columns),
         pack([(column.axes[0], column.weight) for column in columns]),
         np.ascontiguousarray(np.stack(points, axis=1), dtype=np.int32),
-        np.ascontiguousarray(np.stack(low, axis=1), dtype=np.int32),
-        np.ascontiguousarray(np.stack(high, axis=1), dtype=np.int32),
-        there,
+        np.ascontiguousarray(coded.row, dtype=np.int32),
+        *(low, high, out_low, out_high),
+        is_free,
     )
 
 
@@ -105,80 +122,103 @@ def _line(column: Column, codes: Codes, ends: NDArray[np.float64]) -> tuple[Colu
     return laid, place[codes], found
 
 
-def _tree(column: Column, marks: NDArray[np.uint8], key: bytes) -> Codes:
-    """The codes below each node, -1 where the tree of this table has no such node."""
+def _tree(column: Column, marks: NDArray[np.uint8], key: bytes) -> tuple[Codes, Codes]:
+    """The codes below each node, -1 where the tree of this table has no such node.
+
+    And those of the least node that can be shown for it and is no finer.
+    """
     tree, missing = column.hierarchy, column.axes[0].missing
     assert tree is not None, "a tree has a hierarchy"
     last = len(tree.leaves) - 1
     runs = {digest_of(key, column.name, name): run for run, name in tree.names.items()}
-    runs[digest_of(key, column.name, EVERYTHING)] = (0, max(last, missing))
+    everything = digest_of(key, column.name, EVERYTHING)
+    runs[everything] = (0, max(last, missing))
+    above = {}
     if missing >= 0:
         runs[digest_of(key, column.name, MISSING)] = (missing, missing)
-    for name, (first, end) in tree.others.items():
-        # a chain of only children has one name here: the node is shown by the next one above
-        above = next(
-            (
-                (int(tree.first[level, first]), int(tree.last[level, first]))
-                for level in range(tree.height + 1)
-                if tree.last[level, first] - tree.first[level, first] > end - first
-            ),
-            None,
-        )
+    elif tree.names[0, last] != SUPPRESSED:
+        above[everything] = (-1, last + 1)  # the whole tree says that nothing is missing
+    wanted = {mark.tobytes() for mark in marks}
+    for name, run in tree.others.items():
+        # a chain of only children has one name here, the finest: the node is shown by the next one above
         mark = digest_of(key, column.name, name)
-        if above is None and any(mark == known.tobytes() for known in marks):
-            raise DataError(
-                f"Column {column.name!r} has one branch of its hierarchy only, so what was shown "
-                "before cannot "
-                "be shown again. Give its hierarchy as a file with all values that may come.",
-                field="hierarchies",
-                column=column.name,
-            )
-        if above is not None:
-            runs.setdefault(mark, above)
+        if mark in runs or mark not in wanted:
+            continue
+        runs[mark] = run
+        above[mark] = _above(column, run)
     found = [runs.get(mark.tobytes(), (-1, -1)) for mark in marks]
-    return np.array(found, dtype=np.int32).reshape(-1, 2)
+    shown = [above.get(mark.tobytes(), run) for mark, run in zip(marks, found, strict=True)]
+    return (
+        np.array(found, dtype=np.int32).reshape(-1, 2),
+        np.array(shown, dtype=np.int32).reshape(-1, 2),
+    )
 
 
-def closed(columns: Sequence[Column], low: Codes, high: Codes) -> tuple[Codes, Codes]:
-    """Boxes widened to all that their published cells cover: nodes to their leaves, a mix to everything."""
+def _above(column: Column, run: tuple[int, int]) -> tuple[int, int]:
+    """The least node that holds more than a run; beyond all codes where there is none."""
+    tree = column.hierarchy
+    assert tree is not None, "a tree has a hierarchy"
+    for level in range(tree.height + 1):
+        first, last = int(tree.first[level, run[0]]), int(tree.last[level, run[0]])
+        if last - first > run[1] - run[0]:
+            return first, last
+    return -1, column.axes[0].size
+
+
+def as_read(columns: Sequence[Column], low: Codes, high: Codes, cells: str) -> tuple[Codes, Codes]:
+    """Boxes as their published cells are read: a star, or no bounds, may hide a missing cell or none."""
     low, high = low.copy(), high.copy()
     for place, column in enumerate(columns):
-        axis = column.axes[0]
-        if axis.form == LINE:
-            low[(high[:, place] == axis.missing) & (low[:, place] != axis.missing), place] = 0
+        missing = column.axes[0].missing
+        if missing < 0:
             continue
-        levels = axis.levels
-        assert levels is not None, "a tree has levels"
-        open_ = low[:, place] != high[:, place]
-        for first in levels:
-            one, other = first[low[:, place]], first[high[:, place]]
-            joined = open_ & (one == other)
-            last = np.searchsorted(first, one, side="right") - 1
-            low[joined, place], high[joined, place] = one[joined], last[joined]
-            open_ &= ~joined
+        if column.hierarchy is not None:
+            last = len(column.hierarchy.leaves) - 1
+            if column.hierarchy.names[0, last] == SUPPRESSED:
+                high[(low[:, place] == 0) & (high[:, place] == last), place] = missing
+        elif cells == "bounds":
+            low[high[:, place] == missing, place] = 0
     return low, high
 
 
-def sides_of(
-    columns: Sequence[Column], low: Codes, high: Codes, key: bytes
+def cut_with(
+    ground: Ground, low: Codes, high: Codes, cut: Codes, sides: Sequence[Sides], key: bytes
 ) -> tuple[Codes, tuple[Sides, ...]]:
-    """Boxes as numbers of sides, and these by column, in an order that tells nothing."""
-    boxes = np.zeros(low.shape, np.int32)
-    sides: list[Sides] = []
-    for place, column in enumerate(columns):
-        pairs = np.stack([low[:, place], high[:, place]], axis=1)
-        distinct, boxes[:, place] = np.unique(pairs, axis=0, return_inverse=True)
-        missing = column.axes[0].missing
-        if column.axes[0].form == LINE:
-            values = np.append(column.numbers[0], np.nan)
-            found = values[np.where(distinct == missing, column.numbers[0].size, distinct)]
-            found[(distinct[:, 1] == missing) & (distinct[:, 0] != missing)] = -np.inf, np.inf
-            sides.append(found)
-            continue
-        names = [_name(column, first, last) for first, last in distinct.tolist()]
-        marks = b"".join(digest_of(key, column.name, name) for name in names)
-        sides.append(np.frombuffer(marks, np.uint8).reshape(-1, DIGEST).copy())
-    return boxes, tuple(sides)
+    """What is known of every row once the boxes low..high are shown: its cut, and all sides.
+
+    A side that is no finer than before stays as it is; the others are new ones, in an order that tells
+    nothing.
+    """
+    new = cut.copy()
+    wider = (low <= ground.out_low) & (high >= ground.out_high) & ~ground.is_free[:, None]
+    both = []
+    for place, column in enumerate(ground.columns):
+        rows = np.flatnonzero(~wider[:, place])
+        pairs = np.stack(
+            [
+                np.maximum(low[rows, place], ground.low[rows, place]),
+                np.minimum(high[rows, place], ground.high[rows, place]),
+            ],
+            axis=1,
+        )
+        distinct, number = np.unique(pairs, axis=0, return_inverse=True)
+        new[rows, place] = len(sides[place]) + number.reshape(-1)
+        its = _sides(column, distinct, key)
+        both.append(np.concatenate([sides[place], its]) if len(sides[place]) else its)
+    return new, tuple(both)
+
+
+def _sides(column: Column, pairs: Codes, key: bytes) -> Sides:
+    """What each pair of a least and a greatest code covers."""
+    missing = column.axes[0].missing
+    if column.axes[0].form == LINE:
+        values = np.append(column.numbers[0], np.nan)
+        found = values[np.where(pairs == missing, column.numbers[0].size, pairs)]
+        found[(pairs[:, 1] == missing) & (pairs[:, 0] != missing)] = -np.inf, np.inf
+        return np.asarray(found.reshape(-1, 2))
+    names = [_name(column, first, last) for first, last in pairs.tolist()]
+    marks = b"".join(digest_of(key, column.name, name) for name in names)
+    return np.frombuffer(marks, np.uint8).reshape(-1, DIGEST).copy()
 
 
 def _name(column: Column, first: int, last: int) -> str:

@@ -34,7 +34,6 @@ class Details(TypedDict, total=False):
     improve: bool
     stop_at: float | None
     series: str | None
-    widen: bool
     seed: int
     encoding: str | None
     delimiter: str | None

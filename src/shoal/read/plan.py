@@ -208,5 +208,4 @@ READERS: dict[str, Callable[[str, yaml.Node], object]] = {
     "withhold": _number,
     "stop_at": _number,
     "improve": _truth,
-    "widen": _truth,
 }

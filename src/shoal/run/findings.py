@@ -60,8 +60,6 @@ def run_findings(certificate: Certificate, receipt: Receipt | None) -> Iterator[
         yield _factor(certificate, its, receipt)
     share = certificate.plan.withhold
     allowed = quota(share, certificate.records) if 0 <= share < 1 else 0
-    if of_register is not None:
-        allowed = of_register.waiting
     detail = f"{certificate.withheld} records are withheld; the plan allows {allowed}."
     yield Finding("withheld", 0 <= certificate.withheld <= allowed, detail)
     yield _written(certificate, receipt)

@@ -13,7 +13,8 @@ from shoal.model.files import Files, register_beside
 from shoal.publish.table import Companion, check_target, write_release
 from shoal.publish.target import check_name
 from shoal.read.state import read_state, states_in
-from shoal.run.register import Before, Register, persons_of
+from shoal.run.register import Before, Register
+from shoal.run.whose import persons_of
 
 __all__ = ["before_of", "write_register"]
 

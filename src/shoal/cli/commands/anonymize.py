@@ -59,7 +59,6 @@ def anonymize(
     cells: o.Cells = None,
     series: o.Series = None,
     after: o.After = None,
-    widen: o.Widen = None,
     redo: o.Redo = False,
     forget: o.Forget = None,
     map_to: o.Map = None,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.standing.tree import price_of
+from shoal.kernels.standing.least import price_of
 from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.standing import Ground
 
@@ -66,7 +66,6 @@ def enlist(
     values: NDArray[np.int64],
     born: Rows,
     rules: Sequence[tuple[int, Rule]],
-    has_row: NDArray[np.bool_],
 ) -> Enlisted:
     """Give new schools to those `born` into groups, and perhaps to those whose value left its list.
 
@@ -76,7 +75,7 @@ def enlist(
     school = school.copy()
     first = int(max(listed.school.max(initial=0), school.max(initial=0))) + 1
     outdated = np.zeros(school.size, bool)
-    had = np.flatnonzero((school >= 0) & has_row)
+    had = np.flatnonzero(school >= 0)
     outdated[had] = listed.lacks(school[had], values[had])
     rows = np.flatnonzero(born >= 0)
     groups = int(born.max(initial=-1)) + 1

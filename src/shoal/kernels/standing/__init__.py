@@ -1,1 +1,1 @@
-"""Boxes that stay: which covers a point, which is cheapest to join, who is inside."""
+"""What may be shown of rows of which something was shown before."""

@@ -1,0 +1,124 @@
+"""Which rows of a register are shown together, and in which box.
+
+Problem
+    Rows come, leave, return and move. Group all rows of a release, k together, and give every group a
+    box, so that the cells shown of a person in all releases, cut with one another, still hold k persons
+    who were there as long as he; and little is lost.
+
+Guarantee
+    Every group has k rows, which lie in its box. For each row, its box is no finer than what was shown of
+    it before; or k rows lie in both together, each in the register since the first of these cells was
+    shown (docs/proofs/series.md).
+
+Method
+    Any method groups all rows afresh. A group's box is the least around its rows; where one of them may
+    not be shown in it, it is widened, axis by axis, towards what was shown of that row. Then rows of
+    groups that had to be widened change places with near rows, or go to other groups, as long as all
+    together lose less.
+
+Cost
+    That of the method, and O(n log n) counts in a tree of points, in practice.
+
+Reference
+    Our own. For the problem: X. Xiao, Y. Tao. m-invariance. SIGMOD 2007.
+
+Example:
+    >>> NEAR
+    24
+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import DataError
+from shoal.kernels.neighbours.box_tree import Index, build_tree
+from shoal.kernels.standing.exchange import exchange_rows
+from shoal.kernels.standing.held import Present, all_hold, begin_of
+from shoal.kernels.standing.least import least_boxes
+from shoal.kernels.standing.near import near_places
+from shoal.model.standing import Codes, Ground
+
+__all__ = ["NEAR", "Shown", "show"]
+
+NEAR = 24
+"""Points among whose rows one may change places."""
+PASSES = 8
+"""How often all rows of widened groups are looked at, at most."""
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A class per row and the box of each; how many are wider than their rows, and persons known finer."""
+
+    label: Rows
+    low: Codes
+    high: Codes
+    widened: int
+    finer: int
+
+
+def show(ground: Ground, label: Rows, since: Codes, stay: Codes, k: int) -> Shown:
+    """Show the rows in groups, or in similar ones that lose less.
+
+    `since` is the release of the first cell that counts for a row, `stay` the one since which the row has
+    been there without a break.
+    """
+    present, index = _present(ground, since, stay)
+    label = label.copy()
+    low, high, wider = _boxes(ground, present, label, k)
+    if wider.any():
+        size = np.bincount(label, minlength=len(low)).astype(np.int64)
+        rows = np.flatnonzero(wider[label])
+        _, one, at = np.unique(ground.distinct[rows], return_index=True, return_inverse=True)
+        near = near_places(index, ground.metric, ground.points[rows[one]], NEAR)[at]
+        exchange_rows(ground.metric, present, rows, near, label, low, high, size, k, PASSES)
+        low, high, wider = _boxes(ground, present, label, k)
+    cut_low, cut_high = np.maximum(low[label], ground.low), np.minimum(high[label], ground.high)
+    finer = ((low[label] > ground.out_low) | (high[label] < ground.out_high)).any(axis=1)
+    finer &= ~ground.is_free
+    held = all_hold(present, cut_low[finer], cut_high[finer], present.since[finer], k)
+    if not held.all():
+        raise DataError(
+            f"{int((~held).sum()):,} persons cannot be shown again: whatever is shown of them now tells "
+            f"more than before, and fewer than k = {k} persons were there as long. Leave them out of this "
+            "release.",
+            field="k",
+        )
+    return Shown(label, low, high, int(wider.sum()), int(finer.sum()))
+
+
+def _present(ground: Ground, since: Codes, stay: Codes) -> tuple[Present, Index]:
+    """What kernels look at: rows, what was shown of them, and a tree of their points."""
+    _, one, at, many = np.unique(
+        ground.distinct, return_index=True, return_inverse=True, return_counts=True
+    )
+    index = build_tree(ground.points[one], many.astype(np.int64), ground.metric)
+    rank = np.empty(one.size, np.int64)
+    rank[index.place] = np.arange(one.size)
+    place = rank[at]
+    members = np.lexsort((stay, place))
+    first = np.searchsorted(place[members], np.arange(one.size + 1))
+    stays = stay.astype(np.int32)
+    least, most = begin_of(index.start, index.end, index.child, stays, first, members)
+    present = Present(
+        *(ground.points, ground.low, ground.high, ground.out_low, ground.out_high),
+        *(since.astype(np.int32), ground.is_free, stays),
+        *(index.start, index.end, index.child, index.low, index.high, index.records, least, most),
+        *(index.codes, first, members),
+    )
+    return present, index
+
+
+def _boxes(ground: Ground, present: Present, label: Rows, k: int) -> tuple[Codes, Codes, NDArray[np.bool_]]:
+    """The least box of every group, and which are wider than their rows."""
+    rows = np.argsort(label, kind="stable")
+    starts = np.searchsorted(label[rows], np.arange(int(label.max()) + 2))
+    low, high, wider = least_boxes(ground.metric, present, rows, starts, k)
+    return low, high, wider

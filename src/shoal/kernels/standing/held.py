@@ -1,0 +1,141 @@
+"""How many of those who were there as long lie in a box; whether a row may be shown in it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.kernels.compile.decorators import entry, inner, leaf
+
+__all__ = ["Present", "all_hold", "begin_of", "may_show"]
+
+
+class Present(NamedTuple):
+    """Rows, what was shown of them, and a tree of their points (`kernels/neighbours/box_tree`).
+
+    By row: `points`, the codes `low`..`high` that all cells shown of it hold in common, and `out_low`..
+    `out_high`, those of the least box that holds these and can be shown. `since` is the release that its
+    first such cell is of, `is_free` whether there is none. By node of the tree: `start`, `end`, `child`,
+    `node_low`, `node_high`, the rows below it (`many`), and the least and greatest of their `stay`, the
+    release since which a row has been there without a break. By place of the tree: the point's `codes`,
+    and its rows members[first[p]] .. members[first[p + 1]], by their `stay`.
+    """
+
+    points: Any
+    low: Any
+    high: Any
+    out_low: Any
+    out_high: Any
+    since: Any
+    is_free: Any
+    stay: Any
+    start: Any
+    end: Any
+    child: Any
+    node_low: Any
+    node_high: Any
+    many: Any
+    least: Any
+    most: Any
+    codes: Any
+    first: Any
+    members: Any
+
+
+@entry
+def begin_of(start, end, child, stay, first, members):
+    """Per node the least and greatest `stay` of its rows."""
+    least = np.empty(start.size, np.int32)
+    most = np.empty(start.size, np.int32)
+    for node in range(start.size - 1, -1, -1):  # children come after their parents
+        if child[node] >= 0:
+            one = child[node]
+            least[node] = min(least[one], least[one + 1])
+            most[node] = max(most[one], most[one + 1])
+            continue
+        least[node] = stay[members[first[start[node]]]]
+        most[node] = least[node]
+        for at in range(first[start[node]], first[end[node]]):
+            least[node] = min(least[node], stay[members[at]])
+            most[node] = max(most[node], stay[members[at]])
+    return least, most
+
+
+@leaf
+def _lies_in(codes, at, low, high):
+    for axis in range(low.size):
+        if codes[at, axis] < low[axis] or codes[at, axis] > high[axis]:
+            return False
+    return True
+
+
+@inner
+def _hold(present, low, high, since, k, stack):
+    """Whether k rows that were there in release `since` and ever after lie in the box low..high."""
+    found = 0
+    depth = 1
+    stack[0] = 0
+    while depth:
+        depth -= 1
+        node = stack[depth]
+        if present.least[node] > since:
+            continue
+        outside = False
+        inside = True
+        for axis in range(low.size):
+            if present.node_low[node, axis] > high[axis] or present.node_high[node, axis] < low[axis]:
+                outside = True
+                break
+            if present.node_low[node, axis] < low[axis] or present.node_high[node, axis] > high[axis]:
+                inside = False
+        if outside:
+            continue
+        if inside and present.most[node] <= since:
+            found += present.many[node]
+            if found >= k:
+                return True
+            continue
+        if present.child[node] >= 0:
+            stack[depth] = present.child[node]
+            stack[depth + 1] = present.child[node] + 1
+            depth += 2
+            continue
+        for at in range(present.start[node], present.end[node]):
+            if not inside and not _lies_in(present.codes, at, low, high):
+                continue
+            for place in range(present.first[at], present.first[at + 1]):
+                if present.stay[present.members[place]] > since:
+                    break  # they are by their stay
+                found += 1
+                if found >= k:
+                    return True
+    return False
+
+
+@inner
+def may_show(present, i, low, high, k, stack, cut_low, cut_high):
+    """Whether row i may be shown in a box: that is no finer than what was shown of it, or holds k now."""
+    if present.is_free[i]:
+        return True  # any box of a class holds k
+    finer = False
+    for axis in range(low.size):
+        if low[axis] > present.out_low[i, axis] or high[axis] < present.out_high[i, axis]:
+            finer = True
+            break
+    if not finer:
+        return True
+    for axis in range(low.size):
+        cut_low[axis] = max(low[axis], present.low[i, axis])
+        cut_high[axis] = min(high[axis], present.high[i, axis])
+    return _hold(present, cut_low, cut_high, present.since[i], k, stack)
+
+
+@entry
+def all_hold(present, low, high, since, k):
+    """For each box whether it holds k rows that have been there since its release."""
+    out = np.empty(low.shape[0], np.bool_)
+    stack = np.empty(present.start.size + 2, np.int64)
+    for box in range(low.shape[0]):
+        out[box] = _hold(present, low[box], high[box], since[box], k, stack)
+    return out
