@@ -290,3 +290,22 @@ def test_a_claim_that_nobody_knows_is_no_success(written):
         findings = shoal.verify(files.table, certificate, original=original, hierarchies={"code": TREE})
         assert claim in failed(findings)
         assert claim in failed(shoal.verify(files.table, certificate))
+
+
+def test_a_hierarchy_that_was_built_needs_the_original_and_no_file(written):
+    files, _ = written
+    finding = next(one for one in verify(files) if one.claim == "loss of zip")
+    assert finding.needs == ("original",)
+
+
+def test_where_nothing_was_claimed_nothing_is_said_to_hold(written, capsys):
+    from shoal.cli.screen.findings import show_findings, sum_up
+
+    files, original = written
+    findings = verify(files, original, receipt=files.receipt)
+    factor = next(one for one in findings if one.claim == "factor")
+    assert (factor.holds, factor.claimed) == (True, False)
+    show_findings(findings)
+    line = next(line for line in capsys.readouterr().out.splitlines() if " factor " in line)
+    assert line.startswith("-")
+    assert f"all {len(findings) - 1} claims hold" in sum_up(findings)

@@ -196,3 +196,14 @@ def test_a_plan_as_powershell_writes_it_is_read(encoding, tmp_path):
 def test_a_column_of_countries_gets_its_regions():
     frame = pl.DataFrame({"Nationality": ["DE", "AT", "FRA", None], "country": ["DE", "zq", "AT", "FR"]})
     assert [one.hierarchy for one in shoal.guess(frame).columns] == ["countries()", ""]
+
+
+def test_a_builder_for_codes_of_illnesses_is_shown_beside_those_that_are_used(tmp_path):
+    frame = pl.DataFrame({"diag_1": ["250.83", "428", "V45", "250"], "age": [1, 2, 3, 4]})
+    found = {one.name: one for one in shoal.guess(frame).columns}
+    assert (found["diag_1"].role, found["diag_1"].hierarchy) == ("sensitive", "icd9()")
+    text = shoal.guess_plan(frame)
+    assert '#   diag_1: "icd9()"  # fits, were it a quasi-identifier' in text
+    assert "diag_1" not in shoal.guess(frame).hierarchies
+    codes = pl.DataFrame({"Diagnose": ["E11.9", "E11", "I10.0", "J44"]})
+    assert shoal.guess(codes).columns[0].hierarchy == "icd10()"

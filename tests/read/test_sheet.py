@@ -121,3 +121,15 @@ def test_moments_of_a_zone_keep_their_clock(tmp_path):
     files = shoal.anonymize(frame, k=2, quasi=["born"], cells="bounds").write(tmp_path / "out.parquet")
     findings = shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt)
     assert [finding.claim for finding in findings if finding.holds is False] == []
+
+
+def test_merged_cells_are_pointed_out(tmp_path):
+    book = xlsxwriter.Workbook(tmp_path / "in.xlsx")
+    sheet = book.add_worksheet("people")
+    for row, cells in enumerate([("name", "zip"), *((f"zq{at}", str(at)) for at in range(9))]):
+        sheet.write_row(row, 0, cells[: 1 if row in {4, 5} else 2])
+    sheet.merge_range(3, 1, 5, 1, "2")
+    book.close()
+    read = read_table(tmp_path / "in.xlsx")
+    assert read.frame["zip"].null_count() == 2
+    assert "1 merged cells, of which only the first of each has a value (fill the others)" in read.said

@@ -480,3 +480,12 @@ def _is_refused(path):
     assert done.returncode == 0, "it ended the process"
     assert "is damaged" in done.stdout
     assert CANARY not in done.stdout + done.stderr
+
+
+def test_a_line_of_totals_is_pointed_out_and_a_name_that_repeats_is_none(write):
+    people = "".join(f"zq{at},{20 + at},{at}\n" for at in range(8))
+    said = read_table(write(f"name,age,cost\n{people}Summe,,36\n")).said
+    assert "1 of the last lines looks like totals and counts as a row (take it out if it is nobody)" in said
+    assert not any("zq" in word for word in said)
+    for text in (people, f"{people}Sum,3,1\nSum,4,2\n", f"Total,1,1\n{people}"):
+        assert not any("totals" in word for word in read_table(write(f"name,age,cost\n{text}")).said)

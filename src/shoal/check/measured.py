@@ -218,6 +218,8 @@ def why_not(ruler: Ruler | None, claims: Claims) -> str:
     if ruler.published in {RANGES, PLACES} and claims.cells == "middle":
         return "Not recomputable: a published middle does not say how wide its range was."
     if ruler.published == NODES and ruler.nodes is None:
+        if "(" in claims.trees.get(ruler.name, ""):
+            return f"Not recomputable: a built hierarchy has the values of the table. {GIVE_ORIGINAL}"
         return f"Not recomputable without the column's hierarchy. {GIVE['hierarchies']}"
     return ""
 

@@ -115,7 +115,9 @@ class Certificate:
             alike = "" if self.objective == "loss" else " with one level for each column"
             if alike and self.rules and self.plan.withhold > 0:
                 alike += ", withholding whole classes,"
-            return f"{lost}No release of this table{alike} can lose less than {_figure(least)} %: {within}."
+            # digits rounded apart would say that there is room where there is none
+            than = f" than {_figure(least)} %" if times > 1 else ""
+            return f"{lost}No release of this table{alike} can lose less{than}: {within}."
         what = OBJECTIVES.get(self.objective, self.objective).partition(":")[0]
         return (
             f"{lost}The objective ({what}) is {_figure(self.value)}; no release of this table can have "

@@ -193,10 +193,9 @@ class Report:
             f"k = {about.k:,} holds: every record looks like at least {now.smallest - 1:,} others in what "
             f"others may know of a person ({', '.join(about.plan.quasi)}){whom}."
         )
-        true = len(self.findings) - len(self.unknown)
-        checked = (
-            f"all {true:,} claims" if not self.unknown else f"{true:,} of {len(self.findings):,} claims"
-        )
+        claims = sum(finding.claimed for finding in self.findings)
+        true = claims - len(self.unknown)
+        checked = f"all {true:,} claims" if not self.unknown else f"{true:,} of {claims:,} claims"
         rest = f", and {len(self.unknown):,} could not be recomputed" if self.unknown else ""
         return f"{said} For this report {checked} of the certificate were recomputed and hold{rest}."
 

@@ -163,12 +163,14 @@ class Finding:
     """One claim of a certificate and what became of it, in words and counts, never a cell's value.
 
     `holds` is True where the claim was recomputed and found true, False where it is not true, and None
-    where it could not be recomputed from what was given.
+    where it could not be recomputed from what was given. Where nothing was `claimed`, there is nothing to
+    hold either: True says that this is as it should be.
     """
 
     claim: str
     holds: bool | None
     detail: str
+    claimed: bool = True
 
     @property
     def needs(self) -> tuple[str, ...]:

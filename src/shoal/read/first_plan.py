@@ -113,6 +113,11 @@ def _hierarchies(guesses: Guesses) -> list[str]:
         "hierarchies:" if guesses.hierarchies else "# hierarchies:",
         *(f"  {_quoted(name)}: {_quoted(text)}" for name, text in guesses.hierarchies.items()),
         *(f"#   {_quoted(name)}: {_quoted(name + '.csv')}" for name in labels),
+        *(
+            f"#   {_quoted(one.name)}: {_quoted(one.hierarchy)}  # fits, were it a quasi-identifier"
+            for one in guesses.of_role("sensitive")
+            if one.hierarchy
+        ),
     ]
 
 

@@ -13,13 +13,13 @@ import polars as pl
 
 from shoal.errors import ShoalError
 from shoal.model.bands import usual_width
-from shoal.model.codes import countries
+from shoal.model.codes import countries, icd9, icd10
 from shoal.model.guess import Guess, Guesses, guess_kind
 from shoal.model.hierarchy import Builder, bins
 from shoal.model.plain import has_text
 from shoal.model.whom import Repeats, Whom
 from shoal.read.frames import to_polars
-from shoal.read.words import IDENTIFIER, OUTCOME, PERSON, QUASI, SENSITIVE, WEAK_IDENTIFIER
+from shoal.read.words import IDENTIFIER, ILLNESS, OUTCOME, PERSON, QUASI, SENSITIVE, WEAK_IDENTIFIER
 
 __all__ = ["guess", "person_keys", "repeats_in"]
 
@@ -153,6 +153,8 @@ def _look(series: pl.Series) -> _Seen:
     kind = guess_kind(values)
     role, why = _role(name, values, kind)
     hierarchy = _hierarchy(values) if kind == "label" and role == "quasi" else ""
+    if not hierarchy and kind in {"label", "number"} and _speaks(_words(name), ILLNESS):
+        hierarchy = next((one.text for one in (icd9(), icd10()) if _fits(one, _texts(values))), "")
     sizes = values.value_counts(name="\0rows")["\0rows"]
     shares = told.value_counts(name="\0rows")["\0rows"] / max(len(told), 1)
     commonest = float(shares.max() or 0.0)  # type: ignore[arg-type]
@@ -163,7 +165,7 @@ def _look(series: pl.Series) -> _Seen:
     found = Guess(
         name,
         role,
-        "tree" if hierarchy else kind,
+        "tree" if hierarchy and role == "quasi" else kind,
         why,
         hierarchy,
         rule=f"{name}: 2-diverse" if role == "sensitive" else "",
@@ -194,9 +196,13 @@ def _hierarchy(values: pl.Series) -> str:
     return f"prefixes({', '.join(map(str, range(most, -1, -2 if most > 3 else -1)))})"
 
 
+def _texts(values: pl.Series) -> pl.Series:
+    return values.unique().cast(pl.String)
+
+
 def _fits(builder: Builder, texts: pl.Series) -> bool:
     """Whether a builder has a place for every text."""
-    if len(texts) > MOST_VALUES:
+    if not 0 < len(texts) <= MOST_VALUES:
         return False
     try:
         builder.build(texts.to_list(), column=texts.name)

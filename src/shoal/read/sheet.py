@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from shoal.errors import DataError, MissingExtra, choices
-from shoal.read.empty import tell_empty
+from shoal.read.empty import tell_empty, tell_totals
 from shoal.read.header import read_names, without_nameless
 from shoal.read.unpack import check_book
 from shoal.read.whole import whole
@@ -24,7 +24,7 @@ def read_sheet(path: Path, *, sheet: str | None = None) -> tuple[pl.DataFrame, t
         import fastexcel
     except ModuleNotFoundError:
         raise MissingExtra("fastexcel", extra="excel") from None
-    check_book(path)
+    merged = check_book(path)
     # it warns of empty columns, which are none; whoever listens to its log still hears it
     logging.getLogger("fastexcel").addHandler(QUIET)
     book = fastexcel.read_excel(path)
@@ -43,7 +43,11 @@ def read_sheet(path: Path, *, sheet: str | None = None) -> tuple[pl.DataFrame, t
     frame = frame.with_columns(pl.col(pl.String).replace("", None))  # an empty text is missing, as in CSV
     frame = whole(frame.rename(dict(zip(frame.columns, names, strict=True))))
     frame, left = without_nameless(_days(frame), path)
-    return frame, (*said, *left, *tell_empty(frame))
+    if merged:
+        said.append(
+            f"{merged:,} merged cells, of which only the first of each has a value (fill the others)"
+        )
+    return frame, (*said, *left, *tell_empty(frame), *tell_totals(frame))
 
 
 def _days(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import DataError, PlanError
-from shoal.read.empty import tell_empty
+from shoal.read.empty import tell_empty, tell_totals
 from shoal.read.header import read_names, without_nameless
 from shoal.read.unpack import read_packed
 
@@ -96,7 +96,7 @@ def read_csv(
     frame, left = without_nameless(_parse(lines, names), path)
     if b'""' in raw:  # a quoted nothing is nothing: text files know no empty text beside missing
         frame = frame.with_columns(pl.when(pl.all() != "").then(pl.all()))
-    said += [*left, *tell_empty(frame)]
+    said += [*left, *tell_empty(frame), *tell_totals(frame)]
     if decimal == "." or b"," not in raw or (decimal is None and delimiter == ","):
         return TextTable(frame, tuple(said), delimiter, found, decimal or ".")
     del raw, lines

@@ -27,6 +27,7 @@ LONGEST = 16 * 2**20
 """Bytes without a tag that are kept together."""
 SETTING = "SHOAL_UNPACK_GB"
 CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
+MERGED = re.compile(rb"<(?:[\w.-]+:)?mergeCell\s")
 TAG = re.compile(rb"""<(?:[\w.-]+:)?(row|c)(?=[\s/>])((?:[^<>"']|"[^"]*"|'[^']*')*)>""")
 PLACE = re.compile(rb"""(?<=[\s"'])r\s*=\s*["']\s*([A-Za-z]*)([0-9]{1,18})""")
 
@@ -56,10 +57,10 @@ def read_packed(path: Path) -> bytes:
         return b"".join(_pieces(packed, path))
 
 
-def check_book(path: Path) -> None:
-    """Refuse a book whose parts unpack to more than the limits, or with a sheet of too many cells."""
+def check_book(path: Path) -> int:
+    """Refuse a book that unpacks to more than the limits, or with too many cells; how many it merges."""
     with zipfile.ZipFile(path) as book:
-        seen = 0
+        seen = merged = 0
         for part in book.infolist():
             part.file_size = 2**62  # what it says of itself may be wrong: it is unpacked to its true end
             rows = columns = 0
@@ -72,6 +73,7 @@ def check_book(path: Path) -> None:
                 rows = max([rows, *map(int, {number for _, number in places})])
                 placed += sum(1 for name, _ in places if name)
                 nameless += len(CELL.findall(text))
+                merged += len(MERGED.findall(text))
             if nameless > placed:  # cells without a place of their own follow each other
                 rows, columns = _counted(_texts(book, part, path, 0), rows, columns)
             if rows * columns > CELLS:
@@ -79,6 +81,7 @@ def check_book(path: Path) -> None:
                     f"{path} has a sheet that reaches to row {rows:,} and column {columns:,}; {CELLS:,} "
                     "cells are the most. Clear what stands far from the table, or write it as Parquet."
                 )
+    return merged
 
 
 def _texts(book: zipfile.ZipFile, part: zipfile.ZipInfo, path: Path, seen: int) -> Iterator[bytes]:

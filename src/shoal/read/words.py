@@ -5,7 +5,7 @@ Words of six letters and more, and those not in Latin letters, also count inside
 
 from __future__ import annotations
 
-__all__ = ["IDENTIFIER", "OUTCOME", "PERSON", "QUASI", "SENSITIVE", "WEAK_IDENTIFIER"]
+__all__ = ["IDENTIFIER", "ILLNESS", "OUTCOME", "PERSON", "QUASI", "SENSITIVE", "WEAK_IDENTIFIER"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -64,6 +64,8 @@ OUTCOME = _words(
     incomeclass verstorben ergebnis resultat esito desenlace
     """
 )
+
+ILLNESS = _words("diag diagnosis diagnoses diagnose diagnostic diagnostico diagnosi icd disease illness")
 
 SENSITIVE = _words(
     """

@@ -73,7 +73,7 @@ def _factor(certificate: Certificate, its: Facts, receipt: Receipt | None) -> Fi
     """A factor is the method's own, or what the run proved for its table, never less than its least."""
     said, claims, least = certificate.factor, Claims.of(certificate), its.least_factor
     if said is None:
-        return Finding("factor", True, "The certificate claims no factor.")
+        return Finding("factor", True, "The certificate claims no factor.", claimed=False)
     if claims.rules or claims.unit is not None:
         return Finding(
             "factor", False, "No factor is proved for releases that obey rules or count persons."
@@ -236,7 +236,7 @@ def bound_named(certificate: Certificate) -> Finding | None:
     if certificate.method not in METHODS:
         return Finding("bound", False, "There is no method of that name.")
     if certificate.bound is None and certificate.bound_name is None:
-        return Finding("bound", True, "The certificate claims no bound.")
+        return Finding("bound", True, "The certificate claims no bound.", claimed=False)
     if certificate.bound is None or certificate.bound_name not in NAMES.get(certificate.objective, ()):
         return Finding("bound", False, "No bound of that name is known for the objective.")
     return None

@@ -39,3 +39,5 @@ def plan(
     else:
         inputs = [file] if is_file else []
         print(f"plan         {shoal.write_plan(read.frame, output, of=place, inputs=inputs, **said)}")
+        if read.said:
+            print(f"Guessed of the file: {', '.join(read.said)}.")

@@ -35,7 +35,8 @@ def show_findings(findings: Sequence[Any]) -> None:
     marks = {True: "[green]✓[/]", False: "[bold red]✗[/]", None: "[yellow]?[/]"}
     table = Table.grid(padding=(0, 2))
     for finding in findings:
-        table.add_row(marks[finding.holds], escape(finding.claim), escape(finding.detail))
+        mark = marks[finding.holds] if finding.claimed else "[dim]-[/]"
+        table.add_row(mark, escape(finding.claim), escape(finding.detail))
     console.print(table)
     console.print()
     console.print(sum_up(findings))
@@ -57,6 +58,7 @@ def show_report(report: shoal.Report, path: Path) -> None:
 
 def sum_up(findings: Sequence[Any]) -> str:
     """How many claims hold, do not, and could not be checked, and what would help."""
+    findings = [finding for finding in findings if finding.claimed]
     holds = sum(finding.holds is True for finding in findings)
     wrong = sum(finding.holds is False for finding in findings)
     unknown = [finding for finding in findings if finding.holds is None]
