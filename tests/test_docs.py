@@ -29,6 +29,12 @@ PAGES = [
     ROOT / "bench" / "README.md",
     *sorted(DOCS.rglob("*.md")),
 ]
+NOT_RUN = {
+    "docs/how-to/databases.md": "it names a server",
+    "docs/how-to/large.md": "its files are large",
+    "docs/how-to/series.md": "the frames are the reader's",
+}
+"""Pages with Python that no test runs, and why."""
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -106,6 +112,16 @@ def test_python_examples_run(page, code, tmp_path, monkeypatch, capsys):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, name_of(page), "exec"), {"__name__": "example"})
+
+
+def test_python_that_is_not_run_parses_and_has_a_reason():
+    found = set()
+    for page in PAGES:
+        for info, code in FENCE.findall(page.read_text(encoding="utf-8")):
+            if info.split() == ["python"]:
+                compile(code, name_of(page), "exec")
+                found.add(name_of(page))
+    assert found == set(NOT_RUN)
 
 
 @pytest.fixture(scope="module")

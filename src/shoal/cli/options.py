@@ -88,6 +88,17 @@ Replace = Annotated[
         "--replace", help="Replace the table of a database, if there is one.", rich_help_panel=RESULT
     ),
 ]
+ForExcel = Annotated[
+    str | None,
+    typer.Option(
+        "--for-excel",
+        metavar="comma|point",
+        help="Write a .csv that Excel opens by a double click: its letters are known, and numbers have "
+        "decimal commas with semicolons between cells, or decimal points with commas.",
+        show_default=False,
+        rich_help_panel=RESULT,
+    ),
+]
 CertificateTo = Annotated[
     Path | None,
     typer.Option(

@@ -18,10 +18,12 @@ def check_output(given: Mapping[str, Any], inputs: Sequence[Path]) -> None:
         for word, name in (("replace", "--replace"), ("certificate", "--certificate")):
             if given[word]:
                 raise shoal.PlanError(f"{name} is for tables of a database. Leave it out for a file.")
-        shoal.check_target(output, inputs=inputs)
+        shoal.check_target(output, inputs=inputs, for_excel=given["for_excel"])
         if map_to is not None:
             shoal.check_map(map_to, inputs=[*inputs, output])
         return
+    if given["for_excel"] is not None:
+        raise shoal.PlanError("A table of a database is not written for Excel.", field="for_excel")
     if map_to is not None:
         raise shoal.PlanError("A map goes with a file. Leave it out for a table of a database.")
     read = [shoal.place_of(given["file"], given["table"])] if shoal.is_database(given["file"]) else []
@@ -40,4 +42,6 @@ def write_to(
     output = given["output"]
     if shoal.is_database(output):
         return release.write_database(output, replace=given["replace"], certificate=given["certificate"])
-    return release.write(output, delimiter=sign, inputs=inputs, map_to=given["map_to"])
+    return release.write(
+        output, delimiter=sign, inputs=inputs, map_to=given["map_to"], for_excel=given["for_excel"]
+    )

@@ -20,7 +20,8 @@ SHORT = 10
 class Files:
     """Where the parts of a release lie; the receipt is private, and so is the state of a register.
 
-    `formulas` counts, by column, the written cells that a spreadsheet would take for formulas.
+    `formulas` counts, by column, the written cells that a spreadsheet would take for formulas, `dates`
+    those that it would turn into dates though they are none.
     """
 
     table: Path
@@ -31,6 +32,7 @@ class Files:
     lists: Path | None = None
     state: Path | None = None
     formulas: Mapping[str, int] = field(default_factory=dict)
+    dates: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def beside(cls, path: str | os.PathLike[str]) -> Files:
@@ -53,6 +55,7 @@ class Stored:
     lookups: tuple[Path, ...] = ()
     map: Path | None = None
     formulas: Mapping[str, int] = field(default_factory=dict)
+    dates: Mapping[str, int] = field(default_factory=dict)
 
 
 def register_beside(files: Files) -> Files:

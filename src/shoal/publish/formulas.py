@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet would take for formulas: counted, never changed.
+"""Cells that a spreadsheet would take for formulas, or turn into dates: counted, never changed.
 
 A sign put before them would make them safe to open and wrong to read: the release would no longer hold
 the values of the original, and `verify` would say so.
@@ -8,11 +8,24 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["count_formulas"]
+__all__ = ["count_dates", "count_formulas"]
 
 SIGN = r"^[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001  (full-width signs count in some languages)
 HARMLESS = r"^\s*[+-]?[\d.,]+([eE][+-]?\d+)?\s*%?\s*$|^[^\p{L}\d]*$"
 """Numbers, and signs alone such as a dash for a missing value."""
+
+
+MONTH = r"(jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*"
+DAY = r"\d{1,2}[-/]\d{1,2}|\d{1,2}\.\d{1,2}\."
+DATE = rf"(?i)^({DAY}|{MONTH}[-/. ]?\d{{1,4}}|\d{{1,2}}[-/. ]?{MONTH})$"
+"""Bands, fractions and names of genes: 10-12, 3/4, SEPT2. What is a whole date may become one."""
+
+
+def count_dates(table: pl.DataFrame) -> dict[str, int]:
+    """The number of texts by column that are no dates and would become some."""
+    texts = table.select(pl.col(pl.String, pl.Categorical, pl.Enum)).iter_columns()
+    counts = {one.name: int(one.cast(pl.String).str.contains(DATE).sum()) for one in texts}
+    return {name: count for name, count in counts.items() if count}
 
 
 def count_formulas(table: pl.DataFrame) -> dict[str, int]:

@@ -64,6 +64,7 @@ def check_target(
     inputs: Iterable[str | os.PathLike[str]] = (),
     delimiter: str = ",",
     in_parts: bool = False,
+    for_excel: str | None = None,
 ) -> Files:
     """Whether a release can be written to `path`, before any work is done for it; or part by part."""
     table = check_ending(path, "output", WRITERS)
@@ -71,6 +72,14 @@ def check_target(
         check_large(table.suffix.lower())
     check_parts(table.suffix.lower())
     files = Files.beside(table)
+    if for_excel is not None:
+        from shoal.publish.spreadsheet import check_for_excel
+
+        check_for_excel(table, for_excel)
+        if in_parts:
+            raise PlanError(
+                "A table that is worked on in parts is not written for Excel.", field="for_excel"
+            )
     if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
         raise PlanError(
             "The delimiter is not one plain character. Give one such as ',' or ';'.", field="delimiter"
@@ -96,6 +105,7 @@ def write_release(
     lookups: Mapping[str, pl.DataFrame] | None = None,
     drawings: Sequence[Drawing] = (),
     companions: Companions | None = None,
+    for_excel: str | None = None,
 ) -> Files:
     """Publish a table that has passed; there is no way around the verdict.
 
@@ -104,7 +114,13 @@ def write_release(
     """
     check_verdict(verdict, certificate)
     sources = list(inputs)
-    files = check_target(path, inputs=sources, delimiter=delimiter, in_parts=isinstance(table, LargeTable))
+    files = check_target(
+        path,
+        inputs=sources,
+        delimiter=delimiter,
+        in_parts=isinstance(table, LargeTable),
+        for_excel=for_excel,
+    )
     beside = lookups_beside(files.table, certificate)
     files = replace(
         files,
@@ -114,10 +130,12 @@ def write_release(
     for target in files.lookups:
         check_name(target, "lookup table", inputs=sources)
     with as_data_error(files.table, "output"), Drafts(files.table) as drafts:
-        draft = _write_table(drafts, files.table, table, delimiter, certificate)
+        draft = _write_table(drafts, files.table, table, delimiter, certificate, for_excel)
         seconds = [_write_lookup(drafts, beside[name], lookup) for name, lookup in (lookups or {}).items()]
         drawn = [_draw(drafts, drawing, files.table) for drawing in drawings]
-        files = replace(files, formulas=_formulas(files.table, table, lookups or {}))
+        files = replace(
+            files, formulas=_formulas(files.table, table, lookups or {}), dates=_dates(files.table, table)
+        )
         release = draft.fingerprint()
         sealed = certificate.sealed(release=release, original=receipt.original)
         with alone_in(*(one.target.parent for one in (draft, *drawn))):
@@ -130,7 +148,12 @@ def write_release(
 
 
 def _write_table(
-    drafts: Drafts, target: Path, table: pl.DataFrame | LargeTable, delimiter: str, certificate: Certificate
+    drafts: Drafts,
+    target: Path,
+    table: pl.DataFrame | LargeTable,
+    delimiter: str,
+    certificate: Certificate,
+    for_excel: str | None,
 ) -> Draft:
     """The table's draft, forced to the disk; whoever reads it back and compares does so here."""
     draft = drafts.new(target)
@@ -138,7 +161,12 @@ def _write_table(
         table.write(draft.path, target.suffix.lower(), delimiter)
         draft.keep()
         return draft
-    WRITERS[target.suffix.lower()](table, draft.path, delimiter, certificate)
+    if for_excel is not None:
+        from shoal.publish.spreadsheet import write_for_excel
+
+        write_for_excel(table, draft.path, for_excel)
+    else:
+        WRITERS[target.suffix.lower()](table, draft.path, delimiter, certificate)
     draft.keep()
     return draft
 
@@ -171,6 +199,15 @@ def _formulas(
     for name, lookup in lookups.items():
         counts[name] = counts.get(name, 0) + sum(count_formulas(lookup).values())
     return {name: count for name, count in counts.items() if count}
+
+
+def _dates(path: Path, table: pl.DataFrame | LargeTable) -> dict[str, int]:
+    """The cells by column that a spreadsheet would turn into dates, in files that it opens."""
+    if isinstance(table, LargeTable) or path.suffix.lower() not in {".csv", ".tsv"}:
+        return {}
+    from shoal.publish.formulas import count_dates
+
+    return count_dates(table)
 
 
 def _place_all(

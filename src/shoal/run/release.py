@@ -67,12 +67,16 @@ class Release:
         delimiter: str = ",",
         inputs: Iterable[str | os.PathLike[str]] = (),
         map_to: str | os.PathLike[str] | None = None,
+        for_excel: str | None = None,
     ) -> Files:
         """Publish with certificate and private receipt; the ending says how: CSV, Parquet, Excel, ...
 
         Nothing is written unless the verdict has passed. `inputs` are files that must not be overwritten.
-        A map that is drawn to `map_to` appears with the release or not at all.
+        A map that is drawn to `map_to` appears with the release or not at all. `for_excel`, "comma" or
+        "point" by its decimals, writes a CSV that Excel opens by a double click.
         """
+        if for_excel is not None:
+            return self._write_for_excel(path, for_excel, inputs=inputs, alone=map_to is None)
         if self._register is not None:
             from shoal.run.keep import write_register
 
@@ -88,6 +92,27 @@ class Release:
             inputs=[*inputs, *((self._key,) if self._key is not None else ())],
             map_to=map_to,
         )
+
+    def _write_for_excel(
+        self,
+        path: str | os.PathLike[str],
+        decimals: str,
+        *,
+        inputs: Iterable[str | os.PathLike[str]],
+        alone: bool,
+    ) -> Files:
+        from shoal.publish.table import write_release
+
+        is_plain = self._register is None and self.plan.engine == "memory" and self.plan.cells != "id"
+        if not (is_plain and alone):
+            raise PlanError(
+                "For Excel a table is written that is in memory, one file without a map, lookup tables "
+                "or a register.",
+                field="for_excel",
+            )
+        table = engines.load(self.plan.engine).sealed(self._published)
+        papers = (self.verdict, self.certificate, self._receipt)
+        return write_release(table, *papers, path, inputs=inputs, for_excel=decimals)
 
     def write_database(
         self,

@@ -26,11 +26,12 @@ def check_target(
     inputs: Iterable[str | os.PathLike[str]] = (),
     delimiter: str = ",",
     engine: str = "memory",
+    for_excel: str | None = None,
 ) -> Files:
     """Whether a release can be written to `path` by an engine; asked before a long run."""
     from shoal.publish.table import check_target as check
 
-    return check(path, inputs=inputs, delimiter=delimiter, in_parts=engine == "stream")
+    return check(path, inputs=inputs, delimiter=delimiter, in_parts=engine == "stream", for_excel=for_excel)
 
 
 def check_database(

@@ -66,6 +66,7 @@ def anonymize(
     certificate: o.CertificateTo = None,
     key: o.KeyFile = None,
     recoding: o.RecodingTo = None,
+    for_excel: o.ForExcel = None,
     as_json: o.Json = False,
 ) -> None:
     """Make a table k-anonymous and write it with a certificate.

@@ -74,7 +74,7 @@ def show_release(
         console.print()
         show_losses(console, about.columns)
     guessed = f"Guessed of the file: {', '.join(said)}." if said else ""
-    notes = [*([guessed] if guessed else ()), *release.notes, *_formulas(files)]
+    notes = [*([guessed] if guessed else ()), *release.notes, *_formulas(files), *_dates(files)]
     if notes:
         console.print()
         show_list(console, notes)
@@ -102,4 +102,13 @@ def _formulas(files: shoal.Files | shoal.Stored) -> Iterable[str]:
         yield (
             f"Cells that begin like formulas (=, +, -, @), by column: {counts}. They stand as they were. "
             "Spreadsheets may run them: clean them first, or tell readers to import these columns as text."
+        )
+
+
+def _dates(files: shoal.Files | shoal.Stored) -> Iterable[str]:
+    if files.dates:
+        counts = ", ".join(f"{name} {count:,}" for name, count in files.dates.items())
+        yield (
+            f"Texts that spreadsheets turn into dates (10-12, 3/4, SEPT2), by column: {counts}. They stand "
+            "as they were: tell readers to import these columns as text, or write .xlsx."
         )
