@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 
 PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """# The command line
@@ -31,7 +31,7 @@ terminal's encoding lacks are replaced; JSON escapes them.
 def page() -> str:
     """The whole page."""
     parts = [INTRODUCTION]
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands: dict[str, Any] = typer.main.get_command(app_of()).commands  # type: ignore[attr-defined]
     for name, command in commands.items():
         parts.append(f"## shoal {name}\n\n{_text(command.help)}\n")
         parts.append(f"    {command.epilog.removeprefix('Example: ')}\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 from shoal.group import METHODS
 from shoal.model.column import KINDS
 from shoal.model.plan import Plan
@@ -92,7 +92,7 @@ def test_every_page_is_reached_from_the_readme():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_command_shown_parses(page):
-    root = get_command(app)
+    root = get_command(app_of())
     for _, name, *words in commands(page):
         assert name in root.commands, name
         with root.commands[name].make_context(name, words):

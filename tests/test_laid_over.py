@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import shoal
 from series_stories import frame_of, plan_of, story
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 
 
 def table(rows):
@@ -58,10 +58,10 @@ def test_through_the_command_line(tmp_path):
     REGISTER.write_csv(tmp_path / "known.csv")
     words = ["attack", tmp_path / "q1.csv", tmp_path / "q2.csv", "--match", "x", "-s", "ill", "-k", "2"]
     words += ["--unit", "who", "--known", tmp_path / "known.csv", "--known", tmp_path / "known.csv"]
-    shown = CliRunner().invoke(app, [str(word) for word in words])
+    shown = CliRunner().invoke(app_of(), [str(word) for word in words])
     assert shown.exit_code == 0
     assert "3 of 4 persons" in " ".join(shown.output.split())
-    said = json.loads(CliRunner().invoke(app, [str(word) for word in [*words, "--json"]]).output)
+    said = json.loads(CliRunner().invoke(app_of(), [str(word) for word in [*words, "--json"]]).output)
     assert said["attack"]["left"][0]["certain"] == 3
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.check import judge
+from shoal.check.judge import judge
 from shoal.encode import encode
 from shoal.model.pseudonym import PSEUDONYM, Key, links
 from shoal.model.whom import Behind

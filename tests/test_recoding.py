@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 from shoal.cli.guard import guarded
 from shoal.errors import DataError, NotAnonymous, PlanError
 from silent import said_by
@@ -229,11 +229,11 @@ def test_the_command_line_writes_and_applies(
     for at, name in ((1, "old.csv"), (2, "new.csv")):
         people(at).write_csv(name)
     words = ("-k", "4", "-q", "age,born,town", "-s", "ill", "--kind", "born=date")
-    assert guarded(app, ["anonymize", "old.csv", *words, "-o", "o.csv", "--recoding", "o.json"]) == 0
-    assert guarded(app, ["apply", "new.csv", "--recoding", "o.json", "-o", "n.csv"]) == 0
-    assert guarded(app, ["check", "n.csv", "-q", "age,born,town", "-k", "4"]) == 0
+    assert guarded(app_of(), ["anonymize", "old.csv", *words, "-o", "o.csv", "--recoding", "o.json"]) == 0
+    assert guarded(app_of(), ["apply", "new.csv", "--recoding", "o.json", "-o", "n.csv"]) == 0
+    assert guarded(app_of(), ["check", "n.csv", "-q", "age,born,town", "-k", "4"]) == 0
     capfd.readouterr()
-    assert guarded(app, ["apply", "new.csv", "--recoding", "o.json", "-o", "n2.csv", "--json"]) == 0
+    assert guarded(app_of(), ["apply", "new.csv", "--recoding", "o.json", "-o", "n2.csv", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["records"] == 200
     before = {path.name for path in tmp_path.iterdir()}
     for bad in (
@@ -245,7 +245,7 @@ def test_the_command_line_writes_and_applies(
         ["anonymize", "old.csv", *words, "-o", "x.csv", "--recoding", "old.csv"],
         ["anonymize", "old.csv", *words, "-o", "x.csv", "--recoding", "r.json", "--cells", "bounds"],
     ):
-        assert guarded(app, bad) == 2, bad
+        assert guarded(app_of(), bad) == 2, bad
     assert {path.name for path in tmp_path.iterdir()} == before
 
 

@@ -72,7 +72,7 @@ def test_whoever_means_rows_says_so(words):
 
 
 def test_the_judge_of_centres_counts_those_behind_each_line():
-    from shoal.check import judge
+    from shoal.check.judge import judge
     from shoal.encode import encode
     from shoal.model.whom import Behind
 

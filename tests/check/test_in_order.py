@@ -10,7 +10,8 @@ import pytest
 
 import shoal
 from mixed_tables import mixed_table, mixed_words
-from shoal.check import judge, judge_in_order
+from shoal.check.in_order import judge_in_order
+from shoal.check.judge import judge
 from shoal.encode import encode
 from shoal.model.coded import Coded
 from shoal.model.hierarchy import Hierarchy

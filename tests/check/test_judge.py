@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.check import judge
+from shoal.check.judge import judge
 from shoal.encode import encode
 from shoal.model.figures import is_rounded_up
 from shoal.model.hierarchy import Hierarchy, flat

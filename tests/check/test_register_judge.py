@@ -10,7 +10,7 @@ import pytest
 
 import shoal.run.register as made
 from series_stories import make, plan_of, story
-from shoal.check import judge_register
+from shoal.check.series import judge_register
 
 NAMES = ("table", "lists", "former_lists", "plan", "coded", "line", "former", "state")
 

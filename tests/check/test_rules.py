@@ -11,7 +11,7 @@ import pytest
 
 import naive_rules
 import shoal
-from shoal.check import judge as check
+from shoal.check.judge import judge as check
 from shoal.check.kanonymity import classes_of, records_of
 from shoal.check.persons import standing_of
 from shoal.check.rules import rule_on, unit_ruling

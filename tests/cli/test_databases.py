@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 from shoal.cli.guard import guarded
 
 SECRET = "canary-pa55"
@@ -30,7 +30,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, list(words))
+    done = CliRunner().invoke(app_of(), list(words))
     return done.exit_code, done.output
 
 
@@ -77,7 +77,7 @@ def test_bad_words_are_told_and_nothing_is_written(
 ) -> None:
     Path("in.csv").write_text("age,town,ill\n1,a,b\n")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
-    assert guarded(app, ["anonymize", *words, *ROLES]) == 2
+    assert guarded(app_of(), ["anonymize", *words, *ROLES]) == 2
     out, err = capfd.readouterr()
     assert expected in " ".join(err.split())
     assert SECRET not in out + err

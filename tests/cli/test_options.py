@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_command
 
 import shoal
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 
 BASE = ("anonymize", "in.csv", "-o", "out.csv")
 AGE = (*BASE, "-k", 2, "-q", "age")
@@ -59,7 +59,7 @@ def test_no_option_is_named_where_the_command_has_none(run):
 
 
 def test_an_option_that_sets_a_field_says_what_the_field_means():
-    params = {one.name: one for one in get_command(app).commands["anonymize"].params}
+    params = {one.name: one for one in get_command(app_of()).commands["anonymize"].params}
     own = {"hierarchies": "it says what can be typed"}
     for name, field in shoal.FIELDS.items():
         if name not in own:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 from shoal.cli.guard import guarded
 
 FRAME = pl.DataFrame(
@@ -22,7 +22,7 @@ WORDS = ["-k", "3", "-q", "age", "-s", "ill", "--unit", "who", "--effort", "quic
 
 
 def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
+    return CliRunner().invoke(app_of(), [str(word) for word in words])
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_another_plan_exits_2_and_writes_nothing(batches, capfd):
     there = sorted(batches.iterdir())
     words = ["anonymize", batches / "apr.csv", "-k", "4", *WORDS[2:]]
     words += ["--after", batches / "q1.certificate.json", "-o", batches / "q2.csv"]
-    assert guarded(app, [str(word) for word in words]) == 2
+    assert guarded(app_of(), [str(word) for word in words]) == 2
     said = capfd.readouterr().err
     assert "differs from that of release 1 in: k" in said
     assert "canary" not in said

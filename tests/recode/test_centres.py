@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.check import judge
+from shoal.check.judge import judge
 from shoal.encode import encode
 from shoal.errors import NotAnonymous, PlanError
 from shoal.model.cell import parse_counts, print_counts

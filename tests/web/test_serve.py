@@ -18,7 +18,7 @@ pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
 
 import shoal
-from shoal.cli.app import app
+from shoal.cli.app import app_of
 from shoal.web import folder as folders
 from shoal.web import serve as serving
 
@@ -184,7 +184,7 @@ def test_a_wrong_start_is_told_and_leaves_nothing(words, told, tmp_path, monkeyp
     monkeypatch.setattr(folders.tempfile, "tempdir", str(tmp_path))
     (tmp_path / "in.csv").write_text(CSV)
     (tmp_path / "bad.csv").touch()
-    done = CliRunner().invoke(app, ["workbench", "--no-browser", *words])
+    done = CliRunner().invoke(app_of(), ["workbench", "--no-browser", *words])
     assert isinstance(done.exception, shoal.ShoalError)
     assert told in str(done.exception)
     assert not list(tmp_path.glob("shoal-workbench-*"))
@@ -192,11 +192,11 @@ def test_a_wrong_start_is_told_and_leaves_nothing(words, told, tmp_path, monkeyp
 
 def test_without_the_extra_the_user_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "shoal.web.serve", None)
-    done = CliRunner().invoke(app, ["workbench"])
+    done = CliRunner().invoke(app_of(), ["workbench"])
     assert isinstance(done.exception, ModuleNotFoundError)  # of ours, so not taken for a missing part
     monkeypatch.delitem(__import__("sys").modules, "shoal.web.serve")
     monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
-    done = CliRunner().invoke(app, ["workbench"])
+    done = CliRunner().invoke(app_of(), ["workbench"])
     assert isinstance(done.exception, shoal.MissingExtra)
     assert "pip install 'shoal[web]'" in str(done.exception)
 

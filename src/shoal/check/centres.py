@@ -8,6 +8,7 @@ counts of every column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,10 +18,12 @@ from shoal.check.kanonymity import Classes, records_of
 from shoal.check.loss import read_column
 from shoal.check.ruler import NODES, Ruler
 from shoal.model.cell import parse_counts
-from shoal.model.certificate import Certificate
-from shoal.model.coded import Coded
 from shoal.model.plan import RADIUS, SIZE
 from shoal.model.verdict import Finding
+
+if TYPE_CHECKING:  # which `shoal check` need not load
+    from shoal.model.certificate import Certificate
+    from shoal.model.coded import Coded
 
 __all__ = [
     "as_counted",

@@ -13,7 +13,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command `shoal`; the only way out is an exit code."""
     if arguments is None and not sys.warnoptions:
         warnings.simplefilter("ignore")  # those of other libraries: they may quote cells
-    from shoal.cli.app import app
+    from shoal.cli.app import COMMANDS, app_of
     from shoal.cli.guard import guarded
     from shoal.cli.stopping import listen
     from shoal.cli.terminal import keep_for_us, prepare
@@ -22,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         keep_for_us()
     prepare()
     words = sys.argv[1:] if arguments is None else list(arguments)
+    app = app_of(words[:1] if words and words[0] in COMMANDS else COMMANDS)
     # Rich's help loads Markdown and lexers; the first page must come at once
     app.rich_markup_mode = None if words in ([], ["--help"]) else "rich"
     if arguments is None:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from shoal.bound import value_of
-from shoal.check import judge
+from shoal.check.judge import judge
 from shoal.encode import code, survey
 from shoal.encode.published import as_published, published_places, ranges_of
 from shoal.engines.persons import behind, check_whom, repeats

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.check import persons_in_classes
+from shoal.check.persons import persons_in_classes
 from shoal.encode import missing_to_null
 from shoal.errors import TooFewPersons, UncertainCount
 from shoal.model.grouping import Groups

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 
 from shoal.errors import DataError
@@ -20,6 +19,24 @@ __all__ = ["declared_orders", "first_rows", "is_pandas", "to_polars"]
 
 def to_polars(frame: Any) -> tuple[Any, pl.DataFrame]:
     """Any eager or lazy frame as Polars, and the frame itself, collected, as it came."""
+    if isinstance(frame, pl.LazyFrame):
+        frame = _collected(frame)
+    native, table = (frame, frame) if isinstance(frame, pl.DataFrame) else _from_others(frame)
+    check_literal(table.columns)
+    check_moments(table)
+    orders = {name: order for name, order in declared_orders(native).items() if name in table.columns}
+    enums = [
+        table[name].cast(pl.Enum(order))
+        for name, order in orders.items()
+        if table[name].dtype == pl.Categorical
+    ]
+    return native, table.with_columns(enums)
+
+
+def _from_others(frame: Any) -> tuple[Any, pl.DataFrame]:
+    """A frame of another library, collected, and the same as Polars."""
+    import narwhals as nw  # takes a while to load, and a frame of Polars needs it not
+
     try:
         narrow = nw.from_native(frame)
     except nw.exceptions.DuplicateError:
@@ -43,16 +60,7 @@ def to_polars(frame: Any) -> tuple[Any, pl.DataFrame]:
             "column one plain type first, such as text, numbers or dates.",
             column=strange[0] if strange else None,
         )
-    check_literal(table.columns)
-    check_moments(table)
-    native = narrow.to_native()
-    orders = {name: order for name, order in declared_orders(native).items() if name in table.columns}
-    enums = [
-        table[name].cast(pl.Enum(order))
-        for name, order in orders.items()
-        if table[name].dtype == pl.Categorical
-    ]
-    return native, table.with_columns(enums)
+    return narrow.to_native(), table
 
 
 def first_rows(frame: Any, rows: int) -> Any:

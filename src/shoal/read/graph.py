@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
-
 from shoal.errors import DataError, PlanError
 from shoal.model.graph import Graph
 from shoal.read.table import read_table
@@ -78,6 +76,8 @@ def _regions(nodes: Any) -> tuple[list[str], list[tuple[float, float]] | None]:
 
 
 def _frame(given: Any) -> Any:
+    import narwhals as nw  # only where there is a graph
+
     if isinstance(given, str | os.PathLike):
         try:
             return nw.from_native(read_table(Path(given)).frame, eager_only=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack
 
-from shoal.check import judge, judge_any
-from shoal.encode import encode
+from shoal.check.any_table import judge_any
 from shoal.errors import DataError, PlanError
 from shoal.model.fields import explained
 from shoal.model.plan import words_of
@@ -85,6 +84,9 @@ def check_table(
             check_words(words)
             raise PlanError(f"The check without an original takes no {', '.join(sorted(words))}.")
         return verdict
+    from shoal.check.judge import judge
+    from shoal.encode import encode
+
     _, before = to_polars(original)
     sensitive = tuple(one.name for one in verdict.sensitive)  # those of rules among them
     asked = {"k": k or 2, "quasi": quasi, "sensitive": sensitive, "count": count, "rules": rules}

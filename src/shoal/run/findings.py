@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from shoal.bound import NAMES, again, prove
-from shoal.check import Claims, check_receipt, ranges_in
+from shoal.check.claims import Claims, ranges_in
+from shoal.check.measured import check_receipt
 from shoal.encode.published import ranges_of
 from shoal.encode.region import region_tree
 from shoal.errors import PlanError

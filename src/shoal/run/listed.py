@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.check import judge_lists, rule_lists
+from shoal.check.series import judge_lists, rule_lists
 from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files, register_beside

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.check import Dated, expose, lay_over, link
+from shoal.check.attack import link
+from shoal.check.exposure import expose
+from shoal.check.laid_over import Dated, lay_over
 from shoal.encode.number import dates_as_published
 from shoal.errors import PlanError
 from shoal.model.exposure import Exposure, LaidOver, Linkage

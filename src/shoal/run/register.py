@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from shoal import engines
 from shoal.bound import hold_below
-from shoal.check import Line, judge, judge_register, rule_lists
+from shoal.check.judge import judge
+from shoal.check.series import Line, judge_register, rule_lists
 from shoal.encode import code, survey
 from shoal.encode.published import as_published
 from shoal.engines.memory import Finished

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.check import verify_chain, verify_original, verify_release
+from shoal.check.chain import verify_chain
+from shoal.check.original import verify_original
+from shoal.check.verify import verify_release
 from shoal.encode import encode
 from shoal.encode.published import as_published
 from shoal.errors import DataError, PlanError, ShoalError

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.check import judge_in_order
+from shoal.check.in_order import judge_in_order
 from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines.stream.group import group_in_parts
 from shoal.engines.stream.limits import check_plan, workers_of

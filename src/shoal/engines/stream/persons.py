@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shoal.check import class_ends, count_in_classes, persons_by_class
+from shoal.check.passing import class_ends
+from shoal.check.persons_in_order import count_in_classes, persons_by_class
 from shoal.engines.persons import stop_where_counts_fill, stop_where_few
 from shoal.engines.stream.values import InParts, Sorted
 from shoal.model.plan import Plan
