@@ -48,7 +48,8 @@ def test_parts_give_classes_of_k_in_published_order(frame: pl.DataFrame, release
     assert table.schema == shoal.anonymize(frame, method="mondrian", **mixed_words()).table.schema
     for name in ("ill", "cost"):
         assert table[name].sort().equals(frame[name].sort())
-    assert release.certificate.bound is None
+    assert release.certificate.bound_name == "border"
+    assert 0 < release.certificate.bound < release.certificate.value
     assert release.certificate.loss_percent is not None
 
 

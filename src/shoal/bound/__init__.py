@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shoal.bound import cellular, half_perimeter, largest_group, levels, loss, radius, shares, squares
+from shoal.bound import (
+    border,
+    cellular,
+    half_perimeter,
+    largest_group,
+    levels,
+    loss,
+    radius,
+    shares,
+    squares,
+)
 from shoal.errors import ShoalError
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
@@ -19,6 +29,9 @@ __all__ = [
     "describe_squares",
     "hold_below",
     "prove",
+    "prove_in_parts",
+    "search_for",
+    "text_of_cuts",
     "text_of_shares",
     "value_of",
 ]
@@ -33,6 +46,7 @@ NAMES = {
         "growth",
         "smallest-box",
         "own-box",
+        border.NAME,
         "in-turn",
         "neighbour",
         "line",
@@ -74,6 +88,7 @@ _AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, Any]], Proof | None]]
 
 describe_squares = squares.describe
 text_of_shares = shares.text_of_shares
+prove_in_parts, search_for, text_of_cuts = border.prove_in_parts, border.search_for, border.text_of_cuts
 
 
 def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.bound import growth, in_turn, line, own_box, shares, smallest_box
+from shoal.bound import border, growth, in_turn, line, own_box, shares, smallest_box
 from shoal.bound.around import prove_around
 from shoal.bound.boxes import boxes_below, hold_all_columns, most_boxes
 from shoal.bound.growth import prove_by_growth, top_share
@@ -61,6 +61,7 @@ _AGAIN: dict[str, Callable[..., Proof | None]] = {
     smallest_box.NAME: smallest_box.again,
     line.NAME: prove_on_line,
     own_box.NAME: own_box.again,
+    border.NAME: border.again,
     in_turn.NAME: in_turn.again,
     "neighbour": neighbour_bound,  # of certificates before 0.3
     "pairs": _pairs_again,

@@ -166,7 +166,7 @@ class Engine(Protocol[T, C, G, P]):
         """Who repeats; stops where nobody said whom k counts and rows may be fewer persons."""
 
     def bound(
-        self, coded: C, prove: Callable[..., Proof | None], grouping: G | None = None
+        self, coded: C, task: Task, prove: Callable[..., Proof | None], grouping: G | None = None
     ) -> Proof | None:
         """Prove a bound, where the coded rows are; the search for it may begin with the groups."""
 

@@ -172,7 +172,11 @@ class Memory:
         return (*repeats(plan, table.frame), *guessed)
 
     def bound(
-        self, coded: Coded, prove: Callable[..., Proof | None], grouping: Grouping | None = None
+        self,
+        coded: Coded,
+        task: Task,
+        prove: Callable[..., Proof | None],
+        grouping: Grouping | None = None,
     ) -> Proof | None:
         """The one part."""
         return prove(coded, grouping=grouping)

@@ -123,6 +123,7 @@ class Figures:
     steps: int = 0
     bound_parameters: Mapping[str, float] = field(default_factory=dict)
     bound_shares: str = ""
+    bound_cuts: str = ""
     places: Places = field(default_factory=dict)
     persons: int | None = None
     more: Mapping[str, float] = field(default_factory=dict)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.model.parts import Cuts
+
 __all__ = ["WITHHELD", "Grouping", "Groups", "Proof"]
 
 WITHHELD = -1
@@ -16,13 +18,15 @@ WITHHELD = -1
 class Proof:
     """A lower bound, by name, with the parameters that let anyone compute it again.
 
-    `shares` holds a share per distinct row where the bound is a sum of shares that were searched for.
+    `shares` holds a share per distinct row where the bound is a sum of shares that were searched for,
+    `cuts` the tree by which a table was parted where it was proved part by part.
     """
 
     name: str
     bound: float
     parameters: tuple[tuple[str, float], ...] = ()
     shares: NDArray[np.float32] | None = field(default=None, compare=False)
+    cuts: Cuts | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -105,6 +105,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "bound_name": "by which argument",
         "bound_parameters": "what the argument needs to be repeated",
         "bound_shares": "what every row contributes to a bound by shares, packed; empty for other bounds",
+        "bound_cuts": "the cuts into parts of a bound proved part by part, packed; empty for other bounds",
         "loss": "what was lost in all",
         "loss_percent": "the same as a share of everything there was to lose",
         "columns": "what was lost by column",

@@ -119,7 +119,7 @@ def anonymize(
         progress("proving a bound", 0.0)
         objective = grouping.objective or facts(method).objective
         found = grouping.proof if seen is coded else None
-        proof = at.bound(seen, partial(bound_of, objective, task, found), grouping)
+        proof = at.bound(seen, task, partial(bound_of, objective, task, found), grouping)
     figures = measure(plan, objective, at.value, seen, grouping, verdict, proof)
     receipt = replace(at.seal(table), figures=replace(figures, places=places))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from shoal.bound import describe_squares, hold_below, text_of_shares
+from shoal.bound import describe_squares, hold_below, text_of_cuts, text_of_shares
 from shoal.engines import CodedTable, Grouped
 from shoal.errors import BrokenPromise
 from shoal.group import facts as facts_of
@@ -56,6 +56,7 @@ def measure(
         bound_name=proof.name if proof else None,
         bound_parameters=dict(proof.parameters) if proof else {},
         bound_shares=text_of_shares(proof.shares) if proof and proof.shares is not None else "",
+        bound_cuts=text_of_cuts(proof.cuts) if proof and proof.cuts is not None else "",
         loss=loss,
         loss_percent=percent,
         columns=verdict.columns,

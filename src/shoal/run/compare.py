@@ -137,7 +137,7 @@ def _try(
     verdict = at.check(table, published, plan, coded, quiet, withheld=grouping.withheld)
     # the bound without the method's own part is the same for all methods of an objective
     if (objective, plan.k) not in proofs:
-        proofs[objective, plan.k] = at.bound(coded, partial(bound_of, objective, task, None))
+        proofs[objective, plan.k] = at.bound(coded, task, partial(bound_of, objective, task, None))
     found = [proof for proof in (proofs[objective, plan.k], grouping.proof) if proof is not None]
     proof = max(found, key=lambda one: one.bound, default=None)
     about = measure(plan, objective, at.value, coded, grouping, verdict, proof)

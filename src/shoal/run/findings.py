@@ -264,6 +264,8 @@ def bound_findings(
     parameters: dict[str, float | str] = dict(exact.bound_parameters) if exact is not None else {}
     if exact is not None and exact.bound_shares:
         parameters["shares"] = exact.bound_shares
+    if exact is not None and exact.bound_cuts:
+        parameters["cuts"] = exact.bound_cuts
     proof = _again(certificate, coded, task, parameters)
     if exact is not None and exact.bound is not None and proof is not None:
         same = math.isclose(proof.bound, exact.bound, rel_tol=1e-6, abs_tol=1e-9)
@@ -277,7 +279,7 @@ def bound_findings(
     if proof is not None and _reaches(proof, certificate.bound):
         detail = f"The certificate says {certificate.bound:g}; {proof.name} proves as much."
         yield Finding("bound", True, detail)
-    elif exact is None and certificate.bound_name in {"threshold", "shares"}:
+    elif exact is None and certificate.bound_name in {"threshold", "shares", "border"}:
         yield Finding("bound", None, f"It needs the parameters of its proof. {GIVE_RECEIPT}")
     else:
         proved = "nothing" if proof is None else f"{round_down(proof.bound):g}"

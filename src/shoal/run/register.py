@@ -138,7 +138,7 @@ def release_register(
         grouping = Grouping.of_pieces(
             coded.row, shown.label, np.ones(len(shown.label), np.int64), objective="loss"
         )
-        proof = at.bound(seen, partial(bound_of, "loss", replace(task, stop_at=None), None))
+        proof = at.bound(seen, task, partial(bound_of, "loss", replace(task, stop_at=None), None))
     receipt = replace(at.seal(opened), figures=_figures(verdict, proof))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, {}, known.guessed)
     place = InSeries(

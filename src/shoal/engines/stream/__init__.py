@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.bound import prove_in_parts, search_for
 from shoal.check.in_order import judge_in_order
 from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines.stream.group import group_in_parts
@@ -17,12 +18,12 @@ from shoal.engines.stream.limits import check_plan, workers_of
 from shoal.engines.stream.persons import check_whom_in_order
 from shoal.engines.stream.survey import Surveyed, survey_scan
 from shoal.engines.stream.tuples import code_in_parts
-from shoal.engines.stream.values import InParts, PartGroups, Sorted, Streamed
+from shoal.engines.stream.values import InParts, PartGroups, Sorted, Streamed, Tuples
 from shoal.engines.stream.write import write_sorted
 from shoal.errors import PlanError, choices
 from shoal.group import METHODS, facts
 from shoal.model.certificate import Certificate
-from shoal.model.coded import Coded, pack
+from shoal.model.coded import Coded
 from shoal.model.figures import Places
 from shoal.model.files import Files
 from shoal.model.grouping import Grouping, Proof
@@ -104,8 +105,7 @@ class Stream:
 
     def value(self, objective: str, coded: InParts, grouping: PartGroups) -> float:
         """The total loss, from the faces of all groups."""
-        metric = pack([(axis, column.weight) for column in coded.columns for axis in column.axes])
-        return losses_of(metric, grouping.faces) + grouping.withheld * coded.weight
+        return losses_of(coded.metric, grouping.faces) + grouping.withheld * coded.weight
 
     def recode(
         self, table: Streamed, coded: InParts, grouping: PartGroups, plan: Plan, progress: Progress
@@ -140,12 +140,24 @@ class Stream:
         return coded.repeats
 
     def bound(
-        self, coded: InParts, prove: Callable[..., Proof | None], grouping: PartGroups | None = None
+        self,
+        coded: InParts,
+        task: Task,
+        prove: Callable[..., Proof | None],
+        grouping: PartGroups | None = None,
     ) -> Proof | None:
-        """Of few tuples as in memory; bounds of parts are none of the whole, so else there is none."""
-        if coded.whole is None:
+        """Of few tuples as in memory, else by own boxes in parts and the way out of them."""
+        if coded.whole is not None:
+            return prove(coded.whole, grouping=None if grouping is None else grouping.whole)
+        if coded.cuts is None or grouping is None or grouping.again is None:
             return None
-        return prove(coded.whole, grouping=None if grouping is None else grouping.whole)
+        return prove_in_parts(
+            _seen(grouping.again(), coded.total, task.progress),
+            coded.metric,
+            coded.cuts,
+            task,
+            search_for(task, coded.table.rows, len(coded.columns), coded.layout.about.plan.part),
+        )
 
     def hand_back(self, table: Streamed, published: Sorted) -> tuple[Any, dict[str, Any]]:
         """A lazy frame over the finished file."""
@@ -185,6 +197,15 @@ class Stream:
     ) -> Path:
         """There is none."""
         raise PlanError("A table that is worked on in parts has no map.", field="engine")
+
+
+def _seen(parts: Tuples, total: int, progress: Progress) -> Tuples:
+    """The parts, and a word before each."""
+    done = 0
+    for codes, count in parts:
+        progress(f"proving a bound, record {done:,} of {total:,}", done / total)
+        yield codes, count
+        done += int(count.sum())
 
 
 def _lazy(published: Sorted) -> pl.LazyFrame:

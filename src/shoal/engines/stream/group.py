@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.encode import distinct_lines
 from shoal.encode.keys import pack_keys, unpack_keys
 from shoal.encode.part import Rows
 from shoal.engines.parts import SolvedPart, Work, obeys, solve_part, withhold_in_parts
@@ -89,6 +90,7 @@ class _PutAside:
         self.about = coded.layout.about
         self.plan = plan
         self.parts: list[_Part] = []
+        self.heavy: dict[int, list[tuple[NDArray[np.int32], int]]] = {}
 
     def group(self, task: Task, work: Work) -> PartGroups:
         """Spill, join parts that cannot stand alone, group."""
@@ -104,8 +106,6 @@ class _PutAside:
 
         def solve(its: list[int]) -> _Solved:
             part = self._load(its)
-            for one in its:
-                self.parts[one].file.close()
             found = solve_part(part, self.about, quiet_task, work)
             return self._kept(found.faces, self.layout.labelled(part, found.pieces), found)
 
@@ -125,7 +125,23 @@ class _PutAside:
             sum(one.withheld for one in solved),
             sum(one.steps for one in solved),
             len(blocks),
+            again=self.again,
         )
+
+    def again(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+        """The distinct tuples of every part with their records, once more."""
+        sizes = self.about.coder.sizes
+        for part, one in enumerate(self.parts):
+            if not one.file.size and not self.heavy.get(part):
+                continue
+            rows = self._load([part])
+            records = np.ones(rows.rows, dtype=np.int64) if rows.records is None else rows.records
+            lone = self.heavy.get(part, [])
+            codes = np.concatenate([rows.codes, *(line for line, _ in lone)])
+            records = np.append(records, [many for _, many in lone]).astype(np.int64)
+            del rows
+            lines, row = distinct_lines([codes[:, axis] for axis in range(len(sizes))], sizes)
+            yield lines, np.rint(np.bincount(row, weights=records)).astype(np.int64)
 
     def _kept(self, faces: Faces, lines: Lines, found: SolvedPart | None = None) -> _Solved:
         file = Nameless(self.table.folder)
@@ -231,9 +247,9 @@ class _PutAside:
         self.parts[part] = _Part(rest)
         if self.about.is_ruled and not self._obeys_alone(own):
             raise _too_heavy(self.plan)
-        one = self.about.coder.coded(
-            unpack_keys(keys[:, np.newaxis], sizes), np.array([records]), self.plan
-        )
+        line = unpack_keys(keys[:, np.newaxis], sizes)
+        self.heavy.setdefault(part, []).append((line, records))
+        one = self.about.coder.coded(line, np.array([records]), self.plan)
         grouping = Grouping.of_labels(np.zeros(1, dtype=np.int32), one.count)
         return _Solved(faces_of(one, grouping)[0], own, 0, 0)
 

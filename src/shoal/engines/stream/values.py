@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shoal.engines.stream.lines import Layout
-from shoal.model.coded import Coded
+from shoal.model.coded import Coded, Metric, pack
 from shoal.model.column import Column
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.parts import Cuts
@@ -24,7 +24,8 @@ from shoal.read.scan import BATCH, Scan
 from shoal.recode.faces import Faces
 
 Told = Callable[[int, int], NDArray[Any]]
-__all__ = ["InParts", "PartGroups", "Sorted", "Streamed"]
+Tuples = Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]
+__all__ = ["InParts", "PartGroups", "Sorted", "Streamed", "Tuples"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +76,11 @@ class InParts:
         return self.layout.about.total
 
     @property
+    def metric(self) -> Metric:
+        """What kernels measure with."""
+        return pack([(axis, column.weight) for column in self.columns for axis in column.axes])
+
+    @property
     def is_ruled(self) -> bool:
         """Whether rules or a unit are held."""
         return self.layout.about.is_ruled
@@ -95,7 +101,8 @@ class PartGroups:
     """The groups of all parts by their faces, one part after the other.
 
     `rows` has for each part a file of its lines with the group within the part. `whole` is the grouping of
-    a table of few tuples, whose rows are still where they came from.
+    a table of few tuples, whose rows are still where they came from; else `again` gives the distinct tuples
+    of every part that was cut, with their records.
     """
 
     faces: Faces
@@ -105,6 +112,7 @@ class PartGroups:
     steps: int
     parts: int
     whole: Grouping | None = None
+    again: Callable[[], Tuples] | None = None
     proof: Proof | None = None
     objective: str | None = None
     factor: float | None = None

@@ -18,7 +18,17 @@ from shoal.kernels.distance.lookup import SHORT
 from shoal.kernels.distance.spans import LINE, SET, TREE, span
 from shoal.kernels.neighbours.box_tree import build_tree
 
-__all__ = ["FEW_COLUMNS", "SLACK", "TOGETHER", "Listing", "Tiles", "cut_tiles", "listing_for", "near_lists"]
+__all__ = [
+    "FEW_COLUMNS",
+    "SLACK",
+    "TILE",
+    "TOGETHER",
+    "Listing",
+    "Tiles",
+    "cut_tiles",
+    "listing_for",
+    "near_lists",
+]
 
 TILE, WIDE_TILE = 64, 512
 """Rows in a tile, at most, but for rows that no column tells apart: few, or many where columns are so many
