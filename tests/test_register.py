@@ -311,3 +311,16 @@ def test_a_register_is_not_written_to_a_database(tables, tmp_path):
     release = shoal.anonymize(tables[0], plan_of(3))
     address = f"sqlite:///{tmp_path / 'out.db'}::q1"
     refuses(tmp_path, shoal.PlanError, "Write it to a file", lambda: release.write_database(address))
+
+
+def test_the_report_says_which_release_this_is_and_how_lists_are_mixed(series, tables, tmp_path):
+    series.release(tables[1], tmp_path / "q2.csv")
+    files = series.files
+    made = shoal.report(files.table, files.certificate, tmp_path / "r.html", original=tables[1])
+    page = (tmp_path / "r.html").read_text()
+    assert "Release 2 of a register. It follows release 1." in page
+    assert "canary" not in page
+    (mixed,) = made.mixed
+    assert mixed.name == "ill"
+    assert mixed.distinct >= 2
+    assert mixed.certain == 0

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from shoal.cli.app import app_of
 from shoal.cli.guard import guarded
+from shoal.model.register import RegisterState
+from shoal.run.whose import persons_of
 
 FRAME = pl.DataFrame(
     {
@@ -62,3 +64,94 @@ def test_another_plan_exits_2_and_writes_nothing(batches, capfd):
     assert "differs from that of release 1 in: k" in said
     assert "canary" not in said
     assert sorted(batches.iterdir()) == there
+
+
+# a register
+
+REGISTER = [*WORDS, "--rule", "ill: 2-diverse", "--method", "mondrian"]
+
+
+@pytest.fixture
+def register(tmp_path):
+    """Two tables of a register, and its first release."""
+    FRAME[:30].write_csv(tmp_path / "jan.csv")
+    FRAME[5:].write_csv(tmp_path / "apr.csv")
+    done = run(
+        *("anonymize", tmp_path / "jan.csv", *REGISTER, "--series", "register", "-o", tmp_path / "q1.csv")
+    )
+    assert done.exit_code == 0
+    return tmp_path
+
+
+def follow(folder, *more, words=REGISTER, name="q2.csv"):
+    return [
+        "anonymize",
+        folder / "apr.csv",
+        *words,
+        "--after",
+        folder / "q1.state",
+        *more,
+        "-o",
+        folder / name,
+    ]
+
+
+def refused(folder, words, says, capfd):
+    """Exit 2, words on stderr without a canary, and every file as it was."""
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    capfd.readouterr()
+    assert guarded(app_of(), [str(word) for word in words]) == 2
+    shown = capfd.readouterr()
+    assert says in " ".join(shown.err.split())
+    assert "canary" not in shown.err + shown.out
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_register_is_published_and_verified(register):
+    second = run(*follow(register))
+    assert second.exit_code == 0
+    assert "Release 2 of a register. It follows release 1." in " ".join(second.output.split())
+    assert "canary" not in second.output
+    shown = run(
+        *("verify", register / "q2.csv", register / "q2.certificate.json", "--before", register / "q1.csv")
+    )
+    assert shown.exit_code == 0
+
+
+def test_a_state_is_followed_once_or_redone(register, capfd):
+    assert run(*follow(register)).exit_code == 0
+    refused(register, follow(register, name="q3.csv"), "already made after this state", capfd)
+    assert run(*follow(register, "--redo")).exit_code == 0
+    refused(register, follow(register, name="q1.csv"), "already made after this state", capfd)
+
+
+def test_redo_needs_a_state(register, capfd):
+    words = ["anonymize", register / "apr.csv", *REGISTER, "--series", "register", "--redo"]
+    refused(register, [*words, "-o", register / "z.csv"], "follows no state", capfd)
+
+
+def test_an_older_state_beside_a_newer_is_refused(register, capfd):
+    old = (register / "q1.state").read_bytes()
+    assert run(*follow(register)).exit_code == 0
+    (register / "q1.state").write_bytes(old)
+    refused(register, follow(register, name="q3.csv"), "Release 2 of this series is there", capfd)
+
+
+def test_another_plan_a_person_twice_and_a_second_series_are_refused(register, capfd):
+    other = ["-k", "4", *REGISTER[2:]]
+    refused(register, follow(register, words=other), "differs from that of release 1 in: k", capfd)
+    second = ["anonymize", register / "apr.csv", *REGISTER, "--series", "register"]
+    refused(register, [*second, "-o", register / "z.csv"], "A second series of the same persons", capfd)
+    pl.concat([FRAME[5:], FRAME[5:7]]).write_csv(register / "apr.csv")
+    refused(register, follow(register), "names 2 persons twice", capfd)
+
+
+def test_persons_are_forgotten_by_a_file(register):
+    gone = register / "gone.txt"
+    gone.write_text("canary-person-0\ncanary-person-1\n")
+    done = run(*follow(register, "--forget", gone))
+    assert done.exit_code == 0
+    assert "canary" not in done.output
+    kept = RegisterState.of_bytes((register / "q2.state").read_bytes())
+    asked = persons_of(pl.Series(["canary-person-0", "canary-person-1", "canary-person-2"]), kept.key)
+    assert (kept.find(asked) >= 0).tolist() == [False, False, True]

@@ -14,6 +14,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files, register_beside
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.report import Mixed
 from shoal.model.rule import Rule
 from shoal.model.series import SCHOOL
 from shoal.model.verdict import Finding
@@ -22,7 +23,7 @@ from shoal.read.state import read_lists
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["list_findings", "of_rows"]
+__all__ = ["list_findings", "mixed_beside", "of_rows"]
 
 
 def of_rows(certificate: Certificate) -> Certificate:
@@ -85,6 +86,25 @@ def list_findings(
         (ruling,) = rule_lists(lists, [rule], None, trees)
         detail = "It holds in every list." if ruling.holds else f"It fails in {ruling.failing} lists."
         yield Finding(f"rule {rule.text}", ruling.holds, detail)
+
+
+def mixed_beside(release: Any, certificate: Certificate) -> tuple[Mixed, ...]:
+    """How well sensitive values are mixed in the lists beside a release of a register."""
+    import polars as pl
+
+    if of_rows(certificate) is certificate or not isinstance(release, str | os.PathLike):
+        return ()
+    lists = read_lists(_lists_of(release))
+    found = []
+    for name in certificate.plan.sensitive:
+        if name not in lists.columns or not lists.height:
+            continue
+        each = lists.group_by(SCHOOL, name).len().group_by(SCHOOL)
+        worst = each.agg(many=pl.len(), largest=pl.col("len").max(), size=pl.col("len").sum())
+        share = float((worst["largest"] / worst["size"]).to_numpy().max())
+        certain = int(worst.filter(pl.col("many") == 1)["size"].sum())
+        found.append(Mixed(name, int(worst["many"].to_numpy().min()), share, certain))
+    return tuple(found)
 
 
 def _lists_of(release: str | os.PathLike[str]) -> bytes:

@@ -16,7 +16,7 @@ from shoal.model.certificate import Certificate
 from shoal.model.exposure import Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
-from shoal.model.report import Chances, Context, Report
+from shoal.model.report import Chances, Context, Mixed, Report
 from shoal.model.verdict import Finding
 from shoal.model.whom import Whom, doubt_of_persons
 from shoal.publish.report import check_report, write_report
@@ -25,6 +25,7 @@ from shoal.read.frames import to_polars
 from shoal.read.guess import repeats_in
 from shoal.read.table import read_table
 from shoal.run.answers import questions_of, treated_columns
+from shoal.run.listed import mixed_beside, of_rows
 from shoal.run.outsider import attack
 from shoal.run.verify import verify
 
@@ -90,6 +91,7 @@ def report(
         context=about,
         original=before,
         hierarchies=hierarchies or {},
+        mixed_apart=mixed_beside(release, _certificate_of(certificate, digest)),
     )
     if target is not None:
         write_report(made, target)
@@ -106,17 +108,20 @@ def _report(
     context: Context,
     original: pl.DataFrame | None,
     hierarchies: Mapping[str, Hierarchy | Builder],
+    mixed_apart: tuple[Mixed, ...],
 ) -> Report:
-    claims, plan = Claims.of(certificate), certificate.plan
+    rows = of_rows(certificate)
+    claims, plan = Claims.of(rows), rows.plan
     whom = Whom.read(unit=plan.unit, count=plan.count)
     has_columns = not any(finding.claim == "columns" and finding.holds is False for finding in findings)
     now = chances_now(table, claims, whom, context) if has_columns else None
     before = None if original is None else chances_before(original, claims, whom, context)
     mixed = mixed_of(table, claims, plan.sensitive) if now is not None else ()
+    mixed = mixed_apart or mixed
     kept = alone_with(table, claims, plan.keep) if now is not None else 0
     linkage, untried = None, "It needs the original."
     if original is not None and now is not None:
-        linkage, untried = _tried(table, original, certificate, now, hierarchies)
+        linkage, untried = _tried(table, original, rows, now, hierarchies)
     named = (*plan.quasi, *claims.beside)
     repeats = repeats_in(table, named, unit=plan.unit, count=plan.count) if now is not None else ()
     holds = not any(finding.holds is False for finding in findings)

@@ -1,0 +1,67 @@
+"""Counts in a tree of points, by kernel and by judge, beside a count of all; the least box of a group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from series_stories import frame_of, plan_of, story
+from shoal.check.inside import hold
+from shoal.encode import encode
+from shoal.group.standing.cells import _boxes, _present
+from shoal.kernels.standing.held import all_hold
+from shoal.model.standing import ground_of
+from shoal.run.register import of_rows
+
+
+def grounds(seed):
+    """Rows with random cuts around them."""
+    luck = np.random.default_rng(seed)
+    plan = of_rows(plan_of(3))
+    coded = encode(frame_of(story(seed, people=60, missing=0.1)[0]).drop("who", "ill"), plan)
+    rows = len(coded.row)
+    ends = np.sort(luck.integers(-1, 13, (20, 2)), axis=1).astype(float)
+    ends[0] = -np.inf, np.inf
+    cut = luck.integers(-1, 20, (rows, 2)).astype(np.int32)
+    ground = ground_of(coded, cut, [ends, ends], b"key")
+    since, stay = luck.integers(1, 4, rows).astype(np.int32), luck.integers(1, 4, rows).astype(np.int32)
+    return ground, since, stay
+
+
+def counted(ground, stay, low, high, since):
+    inside = (ground.points >= low) & (ground.points <= high)
+    return int((inside.all(axis=1) & (stay <= since)).sum())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernel_and_judge_count_alike(seed):
+    ground, since, stay = grounds(seed)
+    for k in (1, 2, 3, 7):
+        ours = [
+            counted(ground, stay, ground.low[i], ground.high[i], since[i]) >= k for i in range(len(since))
+        ]
+        present, _ = _present(ground, since, stay)
+        assert all_hold(present, ground.low, ground.high, since, k).tolist() == ours
+        assert hold(ground.points, stay, ground.low, ground.high, since, k).tolist() == ours
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_box_holds_its_rows_and_shows_nobody_more_finely_than_allowed(seed):
+    ground, since, stay = grounds(seed)
+    luck = np.random.default_rng(seed)
+    label = luck.permutation(np.arange(len(since)) // 4).astype(np.int64)
+    present, _ = _present(ground, since, stay)
+    low, high, wider = _boxes(ground, present, label, 3)
+    for i, group in enumerate(label):
+        assert (low[group] <= ground.points[i]).all()
+        assert (high[group] >= ground.points[i]).all()
+        if ground.is_free[i]:
+            continue
+        no_finer = (low[group] <= ground.out_low[i]).all() and (high[group] >= ground.out_high[i]).all()
+        cut = np.maximum(low[group], ground.low[i]), np.minimum(high[group], ground.high[i])
+        assert no_finer or counted(ground, stay, *cut, since[i]) >= 3
+    for group in range(len(low)):
+        points = ground.points[label == group]
+        is_least = (low[group] == points.min(axis=0)).all() and (high[group] == points.max(axis=0)).all()
+        mixed = (high[group] == np.array([c.axes[0].missing for c in ground.columns])).any()
+        assert is_least or wider[group] or mixed
