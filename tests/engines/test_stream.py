@@ -264,29 +264,46 @@ def test_damaged_files_say_no_cell(frame: pl.DataFrame, tmp_path: Path) -> None:
 
 
 KILLED = """
-import os, signal, sys
-import shoal.engines.stream.write as write
+import importlib, os, sys
 from shoal.cli import main
-real = write._send_parts
-def kill(*given):
-    real(*given)
-    os.kill(os.getpid(), signal.SIGKILL)
-write._send_parts = kill
-main(sys.argv[1:])
+where, name, sign = sys.argv[1:4]
+module = importlib.import_module(where)
+real = getattr(module, name)
+def kill(*given, **more):
+    found = real(*given, **more)
+    os.kill(os.getpid(), int(sign))
+    return found
+setattr(module, name, kill)
+main(sys.argv[4:])
 """
 
 
-def test_a_kill_leaves_nothing(frame: pl.DataFrame, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("where", "name", "sign"),
+    [
+        ("tuples", "cut_into_parts", signal.SIGTERM),
+        ("group", "joined_until", signal.SIGINT),
+        ("write", "_send_parts", signal.SIGKILL),
+    ],
+)
+def test_a_kill_leaves_nothing(
+    frame: pl.DataFrame, tmp_path: Path, where: str, name: str, sign: signal.Signals
+) -> None:
     frame.write_parquet(tmp_path / "in.parquet")
     words = "--engine stream --method mondrian --part 200 -k 4 -q income,birth,town -s ill -o out.parquet"
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, "anonymize", "in.parquet", *words.split()],
+        [
+            *(sys.executable, "-c", KILLED, f"shoal.engines.stream.{where}", name, str(int(sign))),
+            *("anonymize", "in.parquet", *words.split()),
+        ],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         check=False,
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert done.returncode != 0, done.stderr
+    if sign == signal.SIGKILL:
+        assert done.returncode == -signal.SIGKILL, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
 
 
