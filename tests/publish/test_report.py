@@ -361,3 +361,15 @@ def test_what_the_controller_confirmed_is_told_and_the_rest_is_open(written, tmp
             made(written, context=file)
     with pytest.raises(shoal.PlanError, match="names no question of ours"):
         shoal.Context(confirmed="text")
+
+
+def test_with_the_original_it_says_what_the_release_is_good_for(written, tmp_path):
+    page = tmp_path / "report.html"
+    with_it = made(written, page, original=original())
+    assert with_it.utility is not None
+    assert [one.name for one in with_it.utility.tables] == ["mondrian"]
+    text = page.read_text("utf-8")
+    assert "What it is still good for" in text
+    assert not any(canary in text for canary in CANARIES)
+    assert made(written, page).utility is None
+    assert "What it is still good for" not in page.read_text("utf-8")

@@ -10,6 +10,7 @@ from shoal.errors import PlanError, choices
 if TYPE_CHECKING:  # whoever asks whether a report can be written waits for none of them
     from shoal.model.certificate import Certificate
     from shoal.model.exposure import Linkage
+    from shoal.model.utility import Utility
     from shoal.model.verdict import Finding
 
 __all__ = [
@@ -160,6 +161,7 @@ class Report:
     doubt: str
     guarantee: str
     has_original: bool
+    utility: Utility | None = None
 
     @property
     def failing(self) -> tuple[Finding, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from shoal.model.exposure import Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.report import Chances, Context, Mixed, Report
+from shoal.model.utility import Utility
 from shoal.model.verdict import Finding
 from shoal.model.whom import Whom, doubt_of_persons
 from shoal.publish.report import check_report, write_report
@@ -27,6 +30,7 @@ from shoal.read.table import read_table
 from shoal.run.answers import questions_of, treated_columns
 from shoal.run.listed import mixed_beside, of_rows
 from shoal.run.outsider import attack
+from shoal.run.utility import utility
 from shoal.run.verify import verify
 
 if TYPE_CHECKING:
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
+MOST_ROWS = 200_000
+"""Rows of the original of which it is measured what a release is good for."""
 MOST_PAIRS = 300_000_000
 """Pairs of a row of the original and a class that the linkage trial may look at: some seconds."""
 
@@ -93,9 +99,34 @@ def report(
         hierarchies=hierarchies or {},
         mixed_apart=mixed_beside(release, _certificate_of(certificate, digest)),
     )
+    if before is not None and made.holds and isinstance(release, str | os.PathLike):
+        made = replace(made, utility=_good_for(release, certificate, before, hierarchies or {}, missing))
     if target is not None:
         write_report(made, target)
     return made
+
+
+def _good_for(
+    release: File,
+    certificate: Any,
+    original: pl.DataFrame,
+    hierarchies: Mapping[str, Hierarchy | Builder],
+    missing: Sequence[str],
+) -> Utility | None:
+    """What the release is still good for; None where that is not measured, or the table is large."""
+    if original.height > MOST_ROWS or isinstance(certificate, Certificate):
+        return None
+    with suppress(ShoalError):
+        found = utility(
+            release,
+            original,
+            certificate=certificate,
+            hierarchies=hierarchies,
+            missing=tuple(missing),
+            beside=False,
+        )
+        return replace(found, moments=())  # means of the original are no counts, and nobody needs them here
+    return None
 
 
 def _report(

@@ -51,6 +51,7 @@ def utility(
     target: str | None = None,
     queries: int = 1000,
     seed: int = 0,
+    beside: bool = True,
 ) -> Utility:
     """Measure what a release is good for, beside one of `mondrian` by the same plan.
 
@@ -64,6 +65,7 @@ def utility(
             by the same plan, and tested on the raw rest. Needs scikit-learn.
         queries: How many random count queries are asked, each of up to three columns.
         seed: Where chance begins.
+        beside: Whether mondrian's release is made and measured, too.
 
     Returns:
         Figures, and no cell.
@@ -80,11 +82,12 @@ def utility(
         raise DataError("No quasi-identifier of this release is a number, date, tree or label.")
     truth = [of_original(before[axis.name], axis, plan) for axis in usable]
     asked = _queries(truth, queries, np.random.default_rng(seed))
-    other = anonymize(before, replace(plan, method="mondrian", options={}, effort="normal"))
-    tables = [
-        _measured(told.method, read.frame, usable, truth, asked),
-        _measured("mondrian", _typed_of(other.table, other.certificate), usable, truth, asked),
-    ]
+    tables = [_measured(told.method, read.frame, usable, truth, asked)]
+    if beside:
+        other = anonymize(before, replace(plan, method="mondrian", options={}, effort="normal"))
+        tables.append(
+            _measured("mondrian", _typed_of(other.table, other.certificate), usable, truth, asked)
+        )
     learned: tuple[Learned, ...] = ()
     if target is not None:
         if target not in (*plan.sensitive, *plan.keep):
