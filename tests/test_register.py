@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -324,3 +325,28 @@ def test_the_report_says_which_release_this_is_and_how_lists_are_mixed(series, t
     assert mixed.name == "ill"
     assert mixed.distinct >= 2
     assert mixed.certain == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("cut", lambda its: its + 1000),
+        ("cut", lambda its: its[:, :1]),
+        ("school", lambda its: its[1:]),
+        ("since", lambda its: its + 9),
+        ("stay", lambda its: its - 5),
+        ("past", lambda its: np.array([[10_000, 1]], np.int32)),
+        ("person", lambda its: its[::-1]),
+        ("number", lambda its: 0),
+    ],
+)
+def test_a_state_that_was_changed_is_refused(series, tables, tmp_path, name, change):
+    state = RegisterState.of_bytes((tmp_path / "q1.state").read_bytes())
+    changed = replace(state, **{name: change(getattr(state, name))})
+    (tmp_path / "q1.state").write_bytes(changed.to_bytes())
+    refuses(
+        tmp_path,
+        shoal.DataError,
+        "it was changed",
+        lambda: series.release(tables[1], tmp_path / "q2.csv"),
+    )

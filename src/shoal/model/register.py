@@ -78,6 +78,33 @@ class RegisterState:
             sides=tuple(np.zeros((0, 2)) for _ in range(columns)),
         )
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all arrays fit one another, in shape and in what they point at."""
+        people, columns = len(self.person), len(self.sides)
+        shapes = {
+            "person": (people, DIGEST),
+            "school": (people,),
+            "cut": (people, columns),
+            "since": (people,),
+            "stay": (people,),
+        }
+        if columns != len(self.kinds) or any(
+            getattr(self, name).shape != shape for name, shape in shapes.items()
+        ):
+            return False
+        names = np.ascontiguousarray(self.person).view(f"S{DIGEST}").ravel()
+        in_order = self.person.dtype == np.uint8 and bool((names[1:] > names[:-1]).all())
+        sides = all(
+            bool(((self.cut[:, place] >= NOBODY) & (self.cut[:, place] < len(its))).all())
+            for place, its in enumerate(self.sides)
+        )
+        past = self.past.shape[1:] == (2,) and bool(
+            ((self.past[:, 0] >= 0) & (self.past[:, 0] < people)).all()
+        )
+        times = bool(((self.stay >= 0) & (self.stay <= self.number) & (self.since <= self.number)).all())
+        return in_order and sides and past and times
+
     def find(self, persons: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The line of each person, -1 where he is new."""
         if not len(self.person):
@@ -166,6 +193,8 @@ class RegisterState:
                 arrays = {name: file[name] for name in (*LINES, "past")}
                 sides = tuple(file[f"side{place}"] for place in range(arrays["cut"].shape[1]))
                 state = cls(key=bytes.fromhex(head.pop("key")), sides=sides, **arrays, **head)
+                if not state.is_whole:
+                    raise ValueError
         except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile):
             raise DataError(
                 "The state cannot be read: it is no file that Shoal wrote, or it was changed.",

@@ -35,9 +35,10 @@ class Listed:
     values: NDArray[np.int64]
 
     def held(self, schools: Sequence[int]) -> list[set[int]]:
-        """Per column the values that the lists of some schools hold."""
-        mine = np.isin(self.school, schools)
-        return [set(column.tolist()) for column in self.values[mine].T]
+        """Per column the values that the lists of some schools hold. Needs schools in ascending order."""
+        ends = np.searchsorted(self.school, [[one, one + 1] for one in schools])
+        some = np.concatenate([self.values[first:last] for first, last in ends])
+        return [set(column.tolist()) for column in some.T]
 
     def lacks(self, school: Rows, values: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether some value of each person is not in the list of his school."""
