@@ -10,6 +10,7 @@ import zipfile
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from random import Random
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
@@ -321,17 +322,63 @@ def test_the_writers_errors_stay_inside(tmp_path, monkeypatch):
     said_by(caught.value, CANARY)
 
 
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
-def test_libreoffice_opens_the_sheet(survey, tmp_path):
-    release = release_of(shoal.read_table(survey).frame)
-    files = release.write(tmp_path / "out.xlsx")
-    home = f"-env:UserInstallation=file://{tmp_path}/office"
-    subprocess.run(
-        ["soffice", home, "--headless", "--convert-to", "csv", "--outdir", tmp_path / "csv", files.table],
-        check=True,
+def as_libreoffice_has_it(path, folder):
+    """The first sheet, opened and saved by LibreOffice: a list of (type, value, formula) for each row."""
+    done = subprocess.run(
+        [
+            "soffice",
+            f"-env:UserInstallation=file://{folder}/office",
+            "--headless",
+            "--convert-to",
+            "fods",
+            "--outdir",
+            folder / "opened",
+            path,
+        ],
+        check=False,
         capture_output=True,
-        timeout=120,
+        timeout=240,
     )
-    read = shoal.read_table(tmp_path / "csv" / "out.csv").frame
-    assert read.height == release.table.height
-    assert sorted(read["note"].drop_nulls()) == sorted(release.table["note"].drop_nulls())
+    opened = folder / "opened" / f"{path.stem}.fods"
+    assert opened.exists(), done.stderr
+    office, sheet, text = (
+        f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text")
+    )
+    rows = []
+    for row in ElementTree.parse(opened).getroot().find(f".//{sheet}table").iter(f"{sheet}table-row"):
+        cells = []
+        for cell in row.iter(f"{sheet}table-cell"):
+            kind = cell.get(f"{office}value-type")
+            said = "\n".join("".join(line.itertext()) for line in cell.iter(f"{text}p"))
+            value = cell.get(f"{office}{'date-value' if kind == 'date' else 'value'}", said)
+            again = int(cell.get(f"{sheet}number-columns-repeated", "1"))
+            cells += [(kind, value, cell.get(f"{sheet}formula"))] * again
+        rows += [cells] * int(row.get(f"{sheet}number-rows-repeated", "1"))
+    return rows
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+@pytest.mark.parametrize("cells", ["text", "bounds"])
+def test_libreoffice_opens_the_sheet_and_runs_nothing(cells, survey, tmp_path):
+    """No formula ran, dates are dates, numbers are numbers, and missing cells are empty."""
+    release = release_of(shoal.read_table(survey).frame, cells=cells)
+    table = release.table
+    header, *rows = as_libreoffice_has_it(release.write(tmp_path / "out.xlsx").table, tmp_path)
+    assert [name for _, name, _ in header[: table.width]] == table.columns
+    rows = rows[: table.height]
+    assert not any(formula for row in rows for _, _, formula in row)
+    for at, name in enumerate(table.columns):
+        column = [(None, "", None) if at >= len(row) else row[at] for row in rows]
+        for (kind, value, _), cell in zip(column, table[name].to_list(), strict=True):
+            if cell is None:
+                assert kind is None
+            elif isinstance(cell, datetime):
+                assert (kind, value[:19]) == ("date", cell.isoformat()[:19])
+            elif isinstance(cell, date):
+                assert (kind, value) == ("date", cell.isoformat())
+            elif isinstance(cell, str):
+                assert (kind, value.split()) == ("string", cell.split())
+            else:
+                assert kind == "float"
+                assert float(value) == pytest.approx(cell, rel=1e-14)  # it saves 15 digits
+    assert any(cell.startswith("=") for cell in table["note"].drop_nulls())
