@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import shoal
 
@@ -26,7 +27,9 @@ def check_output(given: Mapping[str, Any], inputs: Sequence[Path]) -> None:
         raise shoal.PlanError("A table of a database is not written for Excel.", field="for_excel")
     if map_to is not None:
         raise shoal.PlanError("A map goes with a file. Leave it out for a table of a database.")
-    read = [shoal.place_of(given["file"], given["table"])] if shoal.is_database(given["file"]) else []
+    read = []
+    if shoal.is_database(given["file"]):
+        read = [given["file"] if given["table"] is None else f"{given['file']}#{quote(given['table'])}"]
     shoal.check_database(
         output,
         replace=given["replace"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote
@@ -12,6 +13,7 @@ __all__ = ["Address", "TableName", "is_database", "place_of", "quoted"]
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.\-]+)://|(sqlite):", re.IGNORECASE)
 _PART = re.compile(r'"((?:[^"\0]|"")+)"|([^".\0]+)')
+_HOST = re.compile(r"[^:]*(:\d*)?|\[[^]]*\](:\d*)?")
 _NAME = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))?")
 SQLITE = "sqlite"
 
@@ -122,7 +124,14 @@ class Address:
         """What the driver is told: a file is not made, and not changed, by one who only reads."""
         if self.file is None:
             return self.uri
-        return f"file:{quote(self.file)}?mode={'rwc' if writes else 'ro'}"
+        # what a killed program left half done is put back by the next one that opens the file, if it may
+        is_torn = os.path.exists(f"{self.file}-journal")
+        return f"file:{quote(self.file)}?mode={'rwc' if writes else 'rw' if is_torn else 'ro'}"
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether a PostgreSQL server answers there, whose catalogue can be asked."""
+        return self.scheme in {"postgresql", "postgres"}
 
 
 def place_of(uri: str, table: str | None = None) -> str:
@@ -141,7 +150,8 @@ def _shown(scheme: str, rest: str) -> str:
     user = before.partition(":")[0] if at else ""
     place = after.partition("?")[0]
     host = place.partition("/")[0]
-    if re.search(r"[?/#]", before) or not re.fullmatch(r"[^:]*(:\d*)?|\[[^]]*\](:\d*)?|.*,.*", host):
+    # several hosts stand with commas between them, and so may the signs of a password without its host
+    if re.search(r"[?/#]", before) or not all(_HOST.fullmatch(one) for one in host.split(",")):
         raise _unreadable(scheme)
     return f"{scheme}://{user}{'@' if user else ''}{place}"
 

@@ -96,12 +96,19 @@ def _as_stored(batch: Any) -> pl.DataFrame:
         array.storage if isinstance(array, pa.ExtensionArray) else array
         for array in (batch.column(at) for at in range(batch.num_columns))
     ]
-    return pl.DataFrame(
-        [
-            pl.Series(name, pl.from_arrow(array))
-            for name, array in zip(batch.schema.names, arrays, strict=True)
-        ]
-    )
+    columns = [
+        pl.Series(name, pl.from_arrow(array))
+        for name, array in zip(batch.schema.names, arrays, strict=True)
+    ]
+    for series, array in zip(columns, arrays, strict=True):
+        # 24:00 is a time of day in PostgreSQL and none elsewhere: it would be taken for missing
+        if series.dtype == pl.Time and series.null_count() > array.null_count:
+            raise DataError(
+                f"Column {series.name!r} has times of day at 24:00, which is none elsewhere. Make them "
+                "00:00 by a query.",
+                column=series.name,
+            )
+    return pl.DataFrame(columns)
 
 
 def _enums(connection: Any, kinds: set[str]) -> set[str]:
@@ -109,10 +116,10 @@ def _enums(connection: Any, kinds: set[str]) -> set[str]:
     found = set()
     for kind in kinds:
         number = re.fullmatch(r"unnamed<oid:(\d+)>", kind)
-        name = kind.replace("'", "''")
-        which = f"oid = {number[1]}" if number else f"typname = '{name}'"
+        which = f"oid = {number[1]}" if number else "typname::text = $1"
         with connection.cursor() as cursor:
-            cursor.execute(f"select typtype::text from pg_catalog.pg_type where {which}")
+            asked = f"select typtype::text from pg_catalog.pg_type where {which}"
+            cursor.execute(asked, None if number else (kind,))
             if {row[0] for row in cursor.fetchall()} == {"e"}:
                 found.add(kind)
     return found

@@ -20,6 +20,7 @@ __all__ = ["check_driver", "in_own_words", "opened"]
 _EXTRAS = {"postgresql": "postgresql", "postgres": "postgresql", SQLITE: SQLITE}
 _STATES = {
     "08": "the connection was lost",
+    "23505": "another run makes it at the same time",
     "22": "a value does not fit the type that it is turned into",
     "25006": "the database, or the role, may only read",
     "28": "the user or the password is refused",
@@ -29,6 +30,7 @@ _STATES = {
     "40": "another transaction was in the way",
     "42501": "the role has no rights for it",
     "42601": "the query cannot be parsed",
+    "42701": "two columns have one name, or one has a name that the database keeps for itself",
     "42703": "a column that it names is not there",
     "42809": "what has that name is not a table",
     "42883": "a function that it names is not there",
@@ -36,11 +38,20 @@ _STATES = {
     "42P07": "there is a table of that name already",
     "42P06": "there is a schema of that name already",
     "53": "the server lacks space or memory",
+    "54011": "it has more columns than the database holds",
+    "54": "it is larger than the database holds",
     "55P03": "another transaction holds the table",
     "57": "the server ended the connection",
 }
 """What went wrong, by SQLSTATE or by its class."""
 _SIGNS = {
+    "error in view": "a view depends on the table that is there",
+    "DROP VIEW": "what has that name is not a table",
+    "duplicate column": "two columns have one name, since capitals make no difference there",
+    "system column name": "a column has a name that the database keeps for itself",
+    "can have at most": "it has more columns than the database holds",
+    "too many columns": "it has more columns than the database holds",
+    "Type mismatch in column": "a column holds values of several types, which a query can turn into one",
     "password authentication failed": "the user or the password is refused",
     "no password supplied": "the user or the password is refused",
     "no pg_hba.conf entry": "the server lets this user in neither from here nor by this way",

@@ -59,10 +59,20 @@ def code(frame: pl.DataFrame, known: Known, plan: Plan, *, matrix: Any = None) -
 
 
 def _with_rules(frame: pl.DataFrame, plan: Plan, plain: Coded) -> Coded:
-    columns, values = rule.code_of_values(frame, plan)
+    columns, values = rule.code_of_values(_published(frame, plan, plain.records), plan)
     named = plan.whom.unit
     unit = rule.code_of_unit(missing_to_null(frame[named], plan)) if named is not None else None
     return hold(plain, plan.rules_read, columns, values, unit)
+
+
+def _published(
+    frame: pl.DataFrame, plan: Plan, records: NDArray[np.int64] | None
+) -> pl.DataFrame | dict[str, pl.Series]:
+    """The columns of rules, with nothing that stands in rows of no record alone: no reader counts it."""
+    if records is None or (records > 0).all() or not (records > 0).any():
+        return frame
+    place = np.where(records > 0, np.arange(records.size), int(np.argmax(records > 0)))
+    return {one.column: frame[one.column].gather(place) for one in plan.rules_read}
 
 
 def hold(

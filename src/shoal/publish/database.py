@@ -1,9 +1,9 @@
 """A release in a database: the table whole or not at all, its certificate and receipt beside in files.
 
-One transaction makes the table under a name that nobody asks for, reads it again, compares it with what was
-judged, and gives it its name; an older table of that name goes in the same transaction. Whoever looks sees
-the older table, or none, until the commit, and the new one after it. The certificate and the receipt are on
-the disk before the commit, and get their names when it is known.
+One transaction makes the table under a name that nobody asks for, gives it its name, reads it again, and
+compares it with what was judged; an older table of that name goes in the same transaction. Whoever looks
+sees the older table, or none, until the commit, and the new one after it. The certificate and the receipt
+are on the disk before the commit, and get their names when it is known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.database.address import Address, TableName
+from shoal.database.address import Address, TableName, is_database
 from shoal.database.connection import in_own_words, opened
 from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate
@@ -23,7 +23,7 @@ from shoal.model.files import Stored
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
 from shoal.publish.alone import alone_in
-from shoal.publish.atomic import PRIVATE, Drafts, sync_folder
+from shoal.publish.atomic import PRIVATE, Drafts, is_same, sync_folder
 from shoal.publish.compare import compare
 from shoal.publish.target import as_data_error, check_folder, check_name
 from shoal.publish.verdict import check_verdict
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["check_database", "write_database"]
 
 ENDING = ".certificate.json"
+LONGEST = 63
+"""Bytes of a name in PostgreSQL: of a longer one the rest is lost without a word."""
 
 
 def check_database(
@@ -48,10 +50,12 @@ def check_database(
     address, name = _target(uri, table)
     stored = _stored(address, name, certificate)
     sources = [os.fspath(source) for source in inputs]
-    if stored.table in sources:
+    read = [source for source in sources if is_database(source)]
+    if any(_is_read(address, name, source) for source in read):
         raise PlanError(
             f"The output {stored.table} is the table that is read. Write it to another name.", field="table"
         )
+    sources = [source for source in sources if source not in read]
     for path in (stored.certificate, stored.receipt):
         check_name(path, "certificate", inputs=sources)
     check_folder(stored.certificate, "certificate")
@@ -66,7 +70,8 @@ def check_database(
                 )
             connection.rollback()
             with in_own_words(address, "lets no table be made"), connection.cursor() as cursor:
-                cursor.execute(f"create table {_hidden(name).sql} (shoal integer)")
+                hidden = _hidden(_in_schema(connection, address, name))
+                cursor.execute(f"create table {hidden.sql} (shoal integer)")
     finally:
         if made_here and address.file is not None:
             Path(address.file).unlink(missing_ok=True)
@@ -141,7 +146,62 @@ def _target(uri: str, table: str | None) -> tuple[Address, TableName]:
         )
     if address.file is not None and name.schema is not None:
         raise PlanError("A table in a SQLite file has no schema. Leave it out.", field="table")
+    for part in (name.schema, name.table):
+        if address.is_postgresql and part is not None and len(part.encode()) > LONGEST:
+            raise PlanError(
+                f"The name {part!r} is longer than the {LONGEST} bytes that PostgreSQL keeps of it. Choose "
+                "a shorter one.",
+                field="table",
+            )
     return address, name
+
+
+def _in_schema(connection: Any, address: Address, name: TableName) -> TableName:
+    """The table with the schema where it is, or would be made: names without one are looked for in several.
+
+    Else a table of one schema would be dropped, and the new one made in another.
+    """
+    if not address.is_postgresql or name.schema is not None:
+        return name
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select coalesce((select n.nspname::text from pg_catalog.pg_class c "
+            "join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+            "where c.oid = pg_catalog.to_regclass($1)), pg_catalog.current_schema()::text)",
+            (name.sql,),
+        )
+        return TableName(cursor.fetchall()[0][0], name.table)
+
+
+def _is_read(address: Address, name: TableName, source: str) -> bool:
+    """Whether a table is the one that is read, however either is named."""
+    other = Address.read(source)
+    if other.table is None or other.scheme != address.scheme:
+        return False
+    if address.file is not None:
+        same = other.file is not None and is_same(Path(address.file), Path(other.file))
+        return same and name.table.lower() == other.table.table.lower()  # capitals make no difference there
+    if not address.is_postgresql:
+        return address.shown == other.shown and name == other.table
+    target = _identity(address, name)
+    return target is not None and target == _identity(other, other.table)
+
+
+def _identity(address: Address, name: TableName) -> tuple[Any, ...] | None:
+    """A table of a PostgreSQL server, by the server's start and by numbers; None where there is none."""
+    with (
+        opened(address) as connection,
+        in_own_words(address, "does not answer"),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "select pg_catalog.pg_postmaster_start_time()::text, (select oid::int8 from "
+            "pg_catalog.pg_database where datname = pg_catalog.current_database()), "
+            "pg_catalog.to_regclass($1)::oid::int8",
+            (name.sql,),
+        )
+        found = tuple(cursor.fetchall()[0])
+    return found if found[-1] is not None else None
 
 
 def _stored(address: Address, name: TableName, certificate: str | os.PathLike[str] | None) -> Stored:
@@ -171,19 +231,22 @@ def _make(
     """Make the table and give it its name; nobody sees any of it before the commit."""
     from shoal.database.cells import fetch
 
+    name = _in_schema(connection, address, name)
     hidden = _hidden(name)
     with connection.cursor() as cursor:
         ready = _for_database(table, address)
         more = {"db_schema_name": name.schema} if name.schema is not None else {}
         cursor.adbc_ingest(hidden.table, ready.to_arrow(), mode="create", **more)
-        compare(
-            _in_order(table),
-            lambda: _in_order(_as_judged(fetch(connection, f"select * from {hidden.sql}")[0], table)),
-            what="table",
-        )
         if replace:
             cursor.execute(f"drop table if exists {name.sql}")
         cursor.execute(f"alter table {hidden.sql} rename to {TableName(None, name.table).sql}")
+        if address.is_postgresql:  # whatever the database does at the end, it does now
+            cursor.execute("set constraints all immediate")
+        compare(
+            _in_order(table),
+            lambda: _in_order(_as_judged(fetch(connection, f"select * from {name.sql}")[0], table)),
+            what="table",
+        )
 
 
 def _in_order(table: pl.DataFrame) -> pl.DataFrame:
@@ -199,6 +262,12 @@ def _for_database(table: pl.DataFrame, address: Address) -> pl.DataFrame:
 
     columns = []
     for series in table.iter_columns():
+        if address.is_postgresql and len(series.name.encode()) > LONGEST:
+            raise DataError(
+                f"The name of column {series.name!r} is longer than the {LONGEST} bytes that PostgreSQL "
+                "keeps of it. Rename it first.",
+                column=series.name,
+            )
         if not has_text(series.dtype):
             kind = series.dtype.base_type().__name__
             raise DataError(

@@ -39,7 +39,7 @@ def read_database(uri: str, query: str | None = None, *, table: str | None = Non
     place = place_of(uri, table)
     trouble = "does not give the table" if query is None else "does not answer the query"
     with opened(address) as connection, in_own_words(address, trouble):
-        if address.scheme.startswith("postgres"):
+        if address.is_postgresql:
             with connection.cursor() as cursor:
                 cursor.execute(SNAPSHOT)
         frame, said = fetch(connection, asked)
