@@ -73,6 +73,13 @@ class CellsSeen:
             if self.parts[0].height > MANY // 2:
                 self.parts = None
 
+    def join(self, other: CellsSeen) -> None:
+        """Count what was counted elsewhere."""
+        if other.parts is None:
+            self.parts = None
+        for part in other.parts or ():
+            self.add(part["cell"], part["records"].to_numpy())
+
     def told_apart(self, ruler: Ruler, *, withheld: int) -> float | None:
         """The share for the whole column."""
         if not self.parts:
