@@ -30,6 +30,7 @@ PAGES = [
     *sorted(DOCS.rglob("*.md")),
 ]
 NOT_RUN = {
+    "docs/how-to/spark.md": "it needs a Spark",
     "docs/how-to/databases.md": "it names a server",
     "docs/how-to/large.md": "its files are large",
     "docs/how-to/series.md": "the frames are the reader's",

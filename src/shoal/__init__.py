@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from shoal.read.plan import read_plan
     from shoal.read.release import ReleaseRead, read_release
     from shoal.read.scan import Scan, scan_table
+    from shoal.read.spark import close_spark, read_spark
     from shoal.read.table import TableRead, read_table
     from shoal.run.anonymize import anonymize
     from shoal.run.cellular import cellular
@@ -175,6 +176,8 @@ _HOMES = {
     "report": "run.report",
     "risk": "run.outsider",
     "scan_table": "read.scan",
+    "close_spark": "read.spark",
+    "read_spark": "read.spark",
     "svg": "run.drawings",
     "rounded": "model.ends",
     "top": "model.ends",
@@ -246,6 +249,7 @@ __all__ = [
     "check_report",
     "check_table",
     "check_target",
+    "close_spark",
     "compare",
     "countries",
     "draw",
@@ -272,6 +276,7 @@ __all__ = [
     "read_hierarchy",
     "read_plan",
     "read_release",
+    "read_spark",
     "read_table",
     "report",
     "risk",

@@ -58,7 +58,9 @@ def test_classes_counted_in_many_places_are_judged_as_in_one(places: int) -> Non
         assert getattr(found, name) == getattr(known, name), name
     assert found.loss == pytest.approx(known.loss)
     assert found.entropy == pytest.approx(known.entropy)
-    assert [one.apart for one in found.columns] == pytest.approx([one.apart for one in known.columns])
+    assert [one.told_apart for one in found.columns] == pytest.approx(
+        [one.told_apart for one in known.columns]
+    )
     assert [one.holds for one in found.rules] == [one.holds for one in known.rules]
     assert [one.measured for one in found.rules] == pytest.approx([one.measured for one in known.rules])
     for one, other in zip(found.sensitive, known.sensitive, strict=True):

@@ -403,6 +403,15 @@ Engine = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MASTER",
+        help="Where Spark runs, with the engine spark: local[4] for four cores, or the address of a "
+        "cluster; all cores of this machine if not given.",
+        rich_help_panel=METHOD,
+    ),
+]
 Memory = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help=_means("memory"), rich_help_panel=METHOD),
@@ -431,8 +440,8 @@ Output = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="The release: .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav, or a table of a database: "
-        "postgresql://user@host/db#table.",
+        help="The release: .csv, .tsv, .parquet, .arrow, .xlsx, .dta or .sav, a table of a database: "
+        "postgresql://user@host/db#table, or, with the engine spark, a new folder.",
         show_default=False,
     ),
 ]

@@ -12,14 +12,14 @@ import shoal
 __all__ = ["check_output", "write_to"]
 
 
-def check_output(given: Mapping[str, Any], inputs: Sequence[Path]) -> None:
+def check_output(given: Mapping[str, Any], inputs: Sequence[Path], engine: str) -> None:
     """Whether the release can be written where the command line says; asked before a long run."""
     output, map_to = given["output"], given["map_to"]
     if not shoal.is_database(output):
         for word, name in (("replace", "--replace"), ("certificate", "--certificate")):
             if given[word]:
                 raise shoal.PlanError(f"{name} is for tables of a database. Leave it out for a file.")
-        shoal.check_target(output, inputs=inputs, for_excel=given["for_excel"])
+        shoal.check_target(output, inputs=inputs, engine=engine, for_excel=given["for_excel"])
         if map_to is not None:
             shoal.check_map(map_to, inputs=[*inputs, output])
         return

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,16 @@ import shoal
 
 __all__ = [
     "asked_of",
+    "engine_of",
     "files_named",
     "graphs_beside",
     "graphs_of",
-    "is_stream",
     "marks_beside",
     "matches_of",
     "names_of",
     "numbers_by",
     "numbers_of",
+    "opened",
     "persons_named",
     "plan_words",
     "scan_of",
@@ -136,17 +138,47 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
     return shoal.read_table(source, **{**said, "delimiter": sign_of(said["delimiter"])})
 
 
-def is_stream(given: Mapping[str, Any]) -> bool:
-    """Whether the table is read batch by batch: that was said, or it is too large."""
+def engine_of(given: Mapping[str, Any]) -> str:
+    """Where the table is worked on: where was said, and as a stream if it is too large for memory."""
     said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
     engine = given.get("engine") or said.get("engine", "auto")
     if shoal.is_database(given["file"]) or shoal.is_database(given["output"]):
-        if engine == "stream":
-            raise shoal.PlanError("A stream reads and writes files, no databases.", field="engine")
-        return False
+        if engine in {"stream", "spark"}:
+            raise shoal.PlanError(
+                f"The engine {engine} reads and writes files, no databases.", field="engine"
+            )
+        return "memory"
+    if given.get("master") is not None and engine != "spark":
+        raise shoal.PlanError("A master is for the engine spark. Leave it out, or say that engine.")
     if engine != "auto":
-        return bool(engine == "stream")
-    return shoal.is_large(given["file"], memory=given.get("memory") or said.get("memory"))
+        return str(engine)
+    is_large = shoal.is_large(given["file"], memory=given.get("memory") or said.get("memory"))
+    return "stream" if is_large else "memory"
+
+
+@contextmanager
+def opened(given: Mapping[str, Any], engine: str) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:
+    """The table where it is worked on, what was guessed of its file, and its delimiter."""
+    if engine == "spark":
+        said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
+        frame = shoal.read_spark(
+            given["file"],
+            master=given.get("master"),
+            memory=given.get("memory") or said.get("memory"),
+            scratch=given.get("scratch") or said.get("scratch"),
+            delimiter=sign_of(given.get("delimiter")),
+        )
+        try:
+            yield frame, (), None
+        finally:
+            shoal.close_spark(frame)
+    elif engine == "stream":
+        scan = scan_of(given)
+        large = () if given.get("engine") else ("too large for memory, so it is a stream",)
+        yield scan, (*scan.said, *large), scan.delimiter
+    else:
+        read = table_of(given)
+        yield read.frame, read.said, read.delimiter
 
 
 def scan_of(given: Mapping[str, Any]) -> shoal.Scan:

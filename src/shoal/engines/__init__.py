@@ -47,7 +47,7 @@ __all__ = [
     "settle",
 ]
 
-ENGINES = ("memory", "stream")
+ENGINES = ("memory", "stream", "spark")
 
 
 class Table(Protocol):
@@ -199,7 +199,7 @@ def settle(plan: Plan, frame: Any) -> tuple[Engine[Any, Any, Any, Any], Plan]:
     """The engine for a table, and the plan with what it decides."""
     name = plan.engine
     if name == "auto":
-        name = "stream" if _comes_in_batches(frame) else "memory"
+        name = "spark" if is_spark(frame) else "stream" if _comes_in_batches(frame) else "memory"
     if plan.pseudonym is not None and name != "memory":
         raise PlanError(
             f"Pseudonyms are made of tables in memory, and this one runs as {name}. Run it in memory, or "
@@ -214,6 +214,11 @@ def _comes_in_batches(frame: Any) -> bool:
     """Whether a table is read batch by batch; a lazy frame is collected unless a stream is asked for."""
     kind = type(frame)
     return kind.__name__ == "Scan" or kind.__module__ == "pyarrow._dataset"
+
+
+def is_spark(frame: Any) -> bool:
+    """Whether a frame is one of Spark, which need not be there."""
+    return type(frame).__module__.startswith("pyspark.sql.")
 
 
 def load(name: str) -> Engine[Any, Any, Any, Any]:

@@ -8,19 +8,63 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoal.encode.batch import Carried, Coder
+from shoal.encode.keys import unpack_keys
 from shoal.encode.part import Rows, RuledValues, code_rows
+from shoal.errors import DataError
+from shoal.group.parts.cut import cut_into_parts
 from shoal.group.parts.rules import obeys_as_one
-from shoal.model.coded import Coded
+from shoal.group.parts.sample import Tuples
+from shoal.model.coded import Coded, pack
 from shoal.model.grouping import Grouping
+from shoal.model.parts import Cuts
 from shoal.model.plan import Plan
 from shoal.model.rule import CLOSE
 from shoal.model.task import Task
 from shoal.recode.faces import Faces, faces_of
 from shoal.recode.pieces import RowPieces, deal
 
-__all__ = ["PartTask", "SolvedPart", "Work", "obeys", "persons_counted", "solve_part", "withhold_in_parts"]
+__all__ = [
+    "LARGE",
+    "PartTask",
+    "SolvedPart",
+    "Work",
+    "cuts_of",
+    "heavy",
+    "obeys",
+    "persons_counted",
+    "solve_part",
+    "too_heavy",
+    "withhold_in_parts",
+]
 
 Work = Callable[[Task, Coded], Grouping]
+LARGE = 3
+"""A part of so many times the rows that were wanted has rows that are alike: these are joined."""
+
+
+def heavy(plan: Plan) -> int:
+    """Copies from which on a tuple may be a class of its own that enters no part."""
+    return max(plan.part // 2, plan.k)
+
+
+def cuts_of(sample: Tuples, coder: Coder, plan: Plan, *, rows: int, total: int) -> Cuts:
+    """The cuts that are learnt from a sample of the tuples of a table with so many rows and records."""
+    metric = pack([(axis, column.weight) for column in coder.columns for axis in column.axes])
+    light = sample.count < heavy(plan)
+    records = int(sample.count[light].sum())
+    wanted = max(plan.part * total // rows, 4 * plan.k)  # rows of a part by what each stands for
+    least = max(plan.k, (wanted >> sample.zeros) // 2, 1)
+    tuples = unpack_keys(sample.keys[:, light], coder.sizes)
+    return cut_into_parts(tuples, sample.count[light], metric, min(least, max(records, 1)))
+
+
+def too_heavy(plan: Plan) -> DataError:
+    """What is said where a tuple of very many rows cannot be taken out of its part."""
+    return DataError(
+        f"A tuple of the table stands in more rows than {LARGE} parts of {plan.part:,} hold, and either it "
+        "or what is left cannot stand alone. Allow larger parts.",
+        field="part",
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -248,11 +248,12 @@ _ALL = (
     Field(
         "engine",
         WORD,
-        "Where it runs: in memory, or as a stream, batch by batch and part by part, for tables larger than "
-        "memory. auto is memory for frames, and stream for what is read batch by batch.",
+        "Where it runs: in memory, as a stream, batch by batch and part by part, for tables larger than "
+        "memory, or on Spark. auto is memory for frames, stream for what is read batch by batch, and spark "
+        "for frames of Spark.",
         "stream",
         "auto",
-        ("auto", "memory", "stream"),
+        ("auto", "memory", "stream", "spark"),
         "how-to/large.md",
     ),
     Field(

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shoal.model.certificate import Certificate
 
-__all__ = ["Files", "Stored", "lookup_path", "lookups_beside", "register_beside"]
+__all__ = [
+    "Files",
+    "Stored",
+    "lookup_path",
+    "lookups_beside",
+    "mark_of_files",
+    "mark_of_folder",
+    "register_beside",
+]
 
 LONGEST = 255  # bytes in a file's name, nearly everywhere
 READABLE = 60
@@ -21,7 +30,8 @@ class Files:
     """Where the parts of a release lie; the receipt is private, and so is the state of a register.
 
     `formulas` counts, by column, the written cells that a spreadsheet would take for formulas, `dates`
-    those that it would turn into dates though they are none.
+    those that it would turn into dates though they are none. `address` is where a table lies that is no
+    file or folder of this machine: `table` is then its name.
     """
 
     table: Path
@@ -33,6 +43,7 @@ class Files:
     state: Path | None = None
     formulas: Mapping[str, int] = field(default_factory=dict)
     dates: Mapping[str, int] = field(default_factory=dict)
+    address: str | None = None
 
     @classmethod
     def beside(cls, path: str | os.PathLike[str]) -> Files:
@@ -90,6 +101,21 @@ def lookups_beside(table: str | os.PathLike[str], certificate: Certificate) -> d
     if not isinstance(marks, Mapping):
         return {}
     return {str(name): lookup_path(table, str(name), str(mark)) for name, mark in marks.items()}
+
+
+def mark_of_files(marks: Iterable[str]) -> str:
+    """The SHA-256 of a release of many files, from that of each in the order of their names."""
+    return hashlib.sha256("\n".join(marks).encode()).hexdigest()
+
+
+def mark_of_folder(folder: Path) -> str:
+    """The same of a folder; readers do not look at files whose names begin with a dot or a line."""
+    marks = []
+    for path in sorted(folder.rglob("*")):
+        if path.name[0] not in "._" and path.is_file():
+            with path.open("rb") as file:
+                marks.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return mark_of_files(marks)
 
 
 def _plain(text: str) -> str:

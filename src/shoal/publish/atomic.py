@@ -14,15 +14,28 @@ import errno
 import hashlib
 import os
 import secrets
+import shutil
 from pathlib import Path
 from types import TracebackType
+
+from shoal.model.files import mark_of_folder
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover  (Windows has no advisory locks; nothing is swept there)
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PRIVATE", "PUBLIC", "Draft", "Drafts", "hash_of", "is_same", "sweep", "sync_folder"]
+__all__ = [
+    "PRIVATE",
+    "PUBLIC",
+    "Draft",
+    "Drafts",
+    "FolderDraft",
+    "hash_of",
+    "is_same",
+    "sweep",
+    "sync_folder",
+]
 
 PUBLIC, PRIVATE = 0o666, 0o600  # the first is narrowed by the user's umask
 
@@ -51,6 +64,14 @@ class Drafts:
             draft = Draft(target, self.hidden(target))
             self._held.append(draft)  # before it exists, so that nothing can come in between
             if draft.open(mode):
+                return draft
+
+    def new_folder(self, target: Path) -> FolderDraft:
+        """A draft of a folder, which is not there yet, in a private folder that is locked."""
+        while True:
+            draft = FolderDraft(target, self.hidden(target))
+            self._held.append(draft)
+            if draft.open(0o700):
                 return draft
 
     def hidden(self, target: Path) -> Path:
@@ -125,6 +146,59 @@ class Draft:
                 os.close(file)
 
 
+class FolderDraft(Draft):
+    """What a folder is to hold, inside a private one until it is placed."""
+
+    def __init__(self, target: Path, root: Path) -> None:
+        super().__init__(target, root / "table")
+        self._root = root
+        self._seen: os.stat_result | None = None
+
+    def open(self, mode: int) -> bool:
+        """Create the private folder and lock it; False where another run swept it before it was locked."""
+        os.mkdir(self._root, mode)
+        self._file = os.open(self._root, os.O_RDONLY)
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+        return os.path.lexists(self._root)
+
+    def keep(self) -> None:
+        """Force to the disk what was written to `path`."""
+        for file in sorted(self.path.iterdir()):
+            handle = os.open(file, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        sync_folder(self.path)
+        self._seen = os.lstat(self.path)
+
+    def fingerprint(self) -> str:
+        """The mark of the folder."""
+        return mark_of_folder(self.path)
+
+    def place(self) -> None:
+        """Give the folder its target's name, which is free."""
+        if not self.is_placed:
+            os.rename(self.path, self.target)
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the target's name leads to this very folder."""
+        with contextlib.suppress(FileNotFoundError):
+            return self._seen is not None and os.path.samestat(self._seen, os.lstat(self.target))
+        return False
+
+    def remove(self) -> None:
+        """Remove the private folder with what is left in it, and let go of it."""
+        shutil.rmtree(self._root, ignore_errors=True)
+        file, self._file = self._file, -1
+        if file >= 0:
+            with contextlib.suppress(OSError):
+                os.close(file)
+
+
 def hash_of(path: Path) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
@@ -155,10 +229,14 @@ def sweep(release: Path, folder: Path) -> None:
         return
     for path in folder.glob(f"{_stem(release)}*.part"):
         with contextlib.suppress(OSError):  # locked by a running writer, or swept by another run
-            handle = os.open(path, os.O_RDWR)
+            is_folder = path.is_dir() and not path.is_symlink()
+            handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(path)
+                if is_folder:
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    os.unlink(path)
             finally:
                 os.close(handle)
 

@@ -41,7 +41,7 @@ from shoal.publish.verdict import check_verdict
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Companion", "check_target", "write_release"]
+__all__ = ["Companion", "check_siblings", "check_target", "write_release"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def check_target(
         check_name(target, "output", inputs=sources)
     check_folder(table, "output")
     with as_data_error(table, "output"):
-        _check_siblings(files)
+        check_siblings(files)
     return files
 
 
@@ -139,7 +139,7 @@ def write_release(
         release = draft.fingerprint()
         sealed = certificate.sealed(release=release, original=receipt.original)
         with alone_in(*(one.target.parent for one in (draft, *drawn))):
-            _check_siblings(files)
+            check_siblings(files)
             spare = frozenset(path for path in _lookups_named(files) if _is_any(path, sources))
             sealed_receipt = receipt.sealed(release=release, certificate=sealed.digest)
             others = [] if companions is None else companions(release, sealed.digest)
@@ -330,7 +330,7 @@ def _is_any(path: Path, others: Iterable[str | os.PathLike[str]]) -> bool:
     return any(is_same(path, Path(other)) for other in others)
 
 
-def _check_siblings(files: Files) -> None:
+def check_siblings(files: Files) -> None:
     """Refuse to take the certificate from a release that differs in its ending only."""
     content = _bytes(files.certificate)
     if content is None:

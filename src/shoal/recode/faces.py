@@ -24,7 +24,7 @@ from shoal.model.figures import Places
 from shoal.model.grouping import Grouping
 from shoal.recode.generalize import nodes, text_of
 
-__all__ = ["Faces", "cells_of", "faces_of", "join_faces", "losses_of", "places_of", "ranks_of"]
+__all__ = ["Faces", "cells_of", "faces_of", "join_faces", "losses_of", "lost_on", "places_of", "ranks_of"]
 
 Integers = NDArray[np.int64]
 Members = tuple[int, ...]
@@ -127,16 +127,22 @@ def losses_of(metric: Metric, faces: Faces) -> float:
     for first in range(0, faces.groups, CHUNK):
         some = faces.take(slice(first, first + CHUNK))
         lost = np.zeros(some.groups)
-        for axis, known in enumerate(some.sets):
-            if metric.form[axis] == SET:
-                steps = np.array([len(members) - 1 for members in known], dtype=np.float64)
-                lost += metric.data[metric.offset[axis]] * steps[some.low[axis]]
-            else:
-                lost += spans(
-                    metric, axis, some.low[axis].astype(np.int64), some.high[axis].astype(np.int64)
-                )
+        for axis in range(len(some.sets)):
+            lost += lost_on(metric, some, axis)
         parts.append(math.fsum(lost * some.size))
     return math.fsum(parts)
+
+
+def lost_on(metric: Metric, faces: Faces, axis: int) -> NDArray[np.float64]:
+    """What a record of each group loses on one axis."""
+    lost: NDArray[np.float64]
+    if metric.form[axis] == SET:
+        steps = np.array([len(members) - 1 for members in faces.sets[axis]], dtype=np.float64)
+        lost = metric.data[metric.offset[axis]] * steps[faces.low[axis]]
+    else:
+        low, high = faces.low[axis].astype(np.int64), faces.high[axis].astype(np.int64)
+        lost = spans(metric, axis, low, high)
+    return lost
 
 
 def places_of(columns: Sequence[Column], faces: Faces) -> Places:

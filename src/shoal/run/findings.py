@@ -21,6 +21,7 @@ from shoal.model.figures import BEST, Ranges, round_down, round_up
 from shoal.model.graph import Graph
 from shoal.model.grouping import Proof
 from shoal.model.hierarchy import Builder, Hierarchy
+from shoal.model.marks import ANY_ORDER, mark_of_rows, marked_columns, sum_of_rows
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt, fingerprint
 from shoal.model.task import Effort, Task, quota
@@ -212,7 +213,16 @@ def original_finding(certificate: Certificate, original: pl.DataFrame, receipt: 
         )
     if certificate.original not in {None, receipt.original}:
         return Finding("original", False, "The receipt belongs to another release.")
-    same = fingerprint(original, receipt.salt) == receipt.original
+    if receipt.original.startswith(ANY_ORDER):
+        told = certificate.plan
+        names = marked_columns(
+            original, [*told.quasi, *told.sensitive, *told.keep, *told.identifier, told.unit, told.count]
+        )
+        rows = sum_of_rows(original.select(names), receipt.salt)
+        mark = mark_of_rows(rows, names, original.height, receipt.salt)
+    else:
+        mark = fingerprint(original, receipt.salt)
+    same = mark == receipt.original
     detail = "The table is" if same else "The table is not"
     return Finding("original", same, f"{detail} the one that was certified (salted fingerprint).")
 

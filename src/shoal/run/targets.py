@@ -29,6 +29,12 @@ def check_target(
     for_excel: str | None = None,
 ) -> Files:
     """Whether a release can be written to `path` by an engine; asked before a long run."""
+    if engine == "spark":
+        from shoal.publish.folder import check_elsewhere, check_new_folder, is_elsewhere
+
+        if is_elsewhere(path):
+            return check_elsewhere(os.fspath(path), inputs=inputs)
+        return check_new_folder(path, inputs=inputs)
     from shoal.publish.table import check_target as check
 
     return check(path, inputs=inputs, delimiter=delimiter, in_parts=engine == "stream", for_excel=for_excel)

@@ -18,7 +18,7 @@ from shoal.errors import DataError, PlanError, ShoalError
 from shoal.group import METHODS, fill_options
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
-from shoal.model.files import Files, lookups_beside
+from shoal.model.files import Files, lookups_beside, mark_of_folder
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan, words_of
@@ -27,6 +27,7 @@ from shoal.model.receipt import Receipt
 from shoal.model.verdict import Finding
 from shoal.read.frames import to_polars
 from shoal.read.key import read_key
+from shoal.read.scan import scan_table
 from shoal.read.table import read_table
 from shoal.recode import digest_of, from_ids
 from shoal.run.findings import (
@@ -242,6 +243,10 @@ def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | No
     """A frame from a file, with its SHA-256, or from any frame."""
     if not isinstance(table, str | os.PathLike):
         return to_polars(table)[1], None
+    if Path(table).is_dir():
+        import polars as pl
+
+        return pl.concat(scan_table(table).frames()), mark_of_folder(Path(table))
     frame = read_table(os.fspath(table), delimiter=delimiter).frame
     with open(table, "rb") as file:
         return frame, hashlib.file_digest(file, "sha256").hexdigest()

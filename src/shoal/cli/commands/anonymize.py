@@ -52,6 +52,7 @@ def anonymize(
     seed: o.Seed = None,
     threads: o.Threads = None,
     engine: o.Engine = None,
+    master: o.Master = None,
     memory: o.Memory = None,
     scratch: o.Scratch = None,
     part: o.Part = None,
@@ -79,44 +80,32 @@ def anonymize(
     from shoal.cli.stopping import told
     from shoal.cli.target import check_output, write_to
     from shoal.cli.words import (
+        engine_of,
         files_named,
-        is_stream,
+        opened,
         persons_named,
         plan_words,
-        scan_of,
         scratch_of,
-        table_of,
     )
 
     given = context.params
     inputs = files_named(given)
-    check_output(given, inputs)
+    place = engine_of(given)
+    check_output(given, inputs, place)
     if recoding is not None:
         shoal.check_recoding(recoding, inputs=inputs)
-    streams = is_stream(given)
-    if streams:
-        shoal.check_target(output, inputs=inputs, engine="stream")
     with told(output):
-        with shown() as progress:
-            frame: Any
-            if streams:
-                frame = scan = scan_of(given)
-                said, sign = scan.said, scan.delimiter
-                words = {
-                    **plan_words(given, scan.columns),
-                    "engine": "stream",
-                    "scratch": scratch_of(given),
-                }
-                if engine is None:
-                    said = (*said, "too large for memory, so it is a stream")
-            else:
-                read = table_of(given)
-                frame, said, sign = read.frame, read.said, read.delimiter
-                words = plan_words(given, read.frame.columns)
+        with shown() as progress, opened(given, place) as (frame, said, sign):
+            words = plan_words(given, frame.columns)
+            if place != "memory":
+                words["engine"] = place
+            if place == "stream":
+                words["scratch"] = scratch_of(given)
             if weights_for is not None:
-                if streams:
+                if place != "memory":
                     raise shoal.PlanError(
-                        "A stream cannot weigh columns by a target. Give the weights.", field="weights"
+                        f"The engine {place} cannot weigh columns by a target. Give the weights.",
+                        field="weights",
                     )
                 words["weights"] = _weights_for(frame, weights_for, words) | words["weights"]
             gone = persons_named(forget)

@@ -80,7 +80,7 @@ def show_release(
         show_list(console, notes)
     console.print()
     for what, path, aside in (
-        ("release", files.table, ""),
+        ("release", getattr(files, "address", None) or files.table, ""),
         *(("lookup", path, "  (what the ids stand for)") for path in files.lookups),
         *_if_there("map", files.map, ""),
         *_if_there("lists", getattr(files, "lists", None), "  (what persons have, school by school)"),

@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from shoal.encode import distinct_lines
 from shoal.encode.keys import pack_keys, unpack_keys
 from shoal.encode.part import Rows
-from shoal.engines.parts import SolvedPart, Work, obeys, solve_part, withhold_in_parts
+from shoal.engines.parts import (
+    LARGE,
+    SolvedPart,
+    Work,
+    heavy,
+    obeys,
+    solve_part,
+    too_heavy,
+    withhold_in_parts,
+)
 from shoal.engines.stream.lines import Lines
-from shoal.engines.stream.tuples import heavy
 from shoal.engines.stream.under_way import under_way
 from shoal.engines.stream.values import InParts, PartGroups
 from shoal.errors import DataError
@@ -31,8 +39,6 @@ from shoal.recode.pieces import RowPieces
 
 __all__ = ["bytes_a_row", "group_in_parts"]
 
-LARGE = 3
-"""A part of so many times the rows that were wanted has rows that are alike: these are joined."""
 CHUNK = 1 << 20
 
 
@@ -101,7 +107,7 @@ class _PutAside:
         there = [part for part, one in enumerate(self.parts) if one.file.size]
         blocks = list(joined_until(there, self._suffices))
         if alone and len(blocks) == 1 and not self._suffices(blocks[0]):
-            raise _too_heavy(self.plan)
+            raise too_heavy(self.plan)
         quiet_task = replace(task, threads=1, progress=quiet)
 
         def solve(its: list[int]) -> _Solved:
@@ -218,7 +224,7 @@ class _PutAside:
         found: Tuples | None = None
         for first in range(0, file.size // kind.itemsize, CHUNK):
             some = count_tuples(keys_of(file.rows(kind, first=first, many=CHUNK)))
-            found = some if found is None else add([found, some], LARGE * self.plan.part)
+            found = add([some] if found is None else [found, some], LARGE * self.plan.part)
             if not found.are_all:
                 return None
         return found
@@ -246,7 +252,7 @@ class _PutAside:
         file.close()
         self.parts[part] = _Part(rest)
         if self.about.is_ruled and not self._obeys_alone(own):
-            raise _too_heavy(self.plan)
+            raise too_heavy(self.plan)
         line = unpack_keys(keys[:, np.newaxis], sizes)
         self.heavy.setdefault(part, []).append((line, records))
         one = self.about.coder.coded(line, np.array([records]), self.plan)
@@ -256,11 +262,3 @@ class _PutAside:
     def _obeys_alone(self, own: Nameless) -> bool:
         lines = own.rows(self.layout.out)
         return obeys(self.layout.read(lines, codes=False), self.about)
-
-
-def _too_heavy(plan: Plan) -> DataError:
-    return DataError(
-        f"A tuple of the table stands in more rows than {LARGE} parts of {plan.part:,} hold, and either it "
-        "or what is left cannot stand alone. Allow larger parts.",
-        field="part",
-    )

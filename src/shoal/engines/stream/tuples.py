@@ -9,26 +9,20 @@ from numpy.typing import NDArray
 from shoal.encode.batch import coder_of
 from shoal.encode.keys import keys_needed, pack_keys, unpack_keys
 from shoal.encode.part import Rows, code_lines, ruled_values
-from shoal.engines.parts import PartTask, persons_counted
+from shoal.engines.parts import PartTask, cuts_of, persons_counted
 from shoal.engines.stream.lines import Layout
 from shoal.engines.stream.survey import Surveyed
 from shoal.engines.stream.under_way import under_way
 from shoal.engines.stream.values import InParts, Streamed
-from shoal.group.parts.cut import cut_into_parts
 from shoal.group.parts.sample import Tuples, add, count_tuples, empty
-from shoal.model.coded import Coded, pack
+from shoal.model.coded import Coded
 from shoal.model.plan import Plan
 from shoal.model.task import Progress
 
-__all__ = ["code_in_parts", "heavy", "line_keys"]
+__all__ = ["code_in_parts", "line_keys"]
 
 TOGETHER = 4
 """Batches whose tuples are joined at a time."""
-
-
-def heavy(plan: Plan) -> int:
-    """Copies from which on a tuple may be a class of its own that enters no part."""
-    return max(plan.part // 2, plan.k)
 
 
 def line_keys(rows: Rows, about: PartTask) -> NDArray[np.int64]:
@@ -87,15 +81,7 @@ def code_in_parts(table: Streamed, known: Surveyed, plan: Plan, progress: Progre
     if found.are_all and (lines is not None or not ruled):
         keys = found if lines is None else lines
         return coded.with_few(_whole(keys, about), keys.keys)
-    tuples = unpack_keys(found.keys, sizes)
-    metric = pack([(axis, column.weight) for column in coder.columns for axis in column.axes])
-    light = found.count < heavy(plan)
-    records = int(found.count[light].sum())
-    # rows of a part by what each stands for
-    wanted = max(plan.part * known.total // table.rows, 4 * plan.k)
-    least = max(plan.k, (wanted >> found.zeros) // 2, 1)
-    cuts = cut_into_parts(tuples[light], found.count[light], metric, min(least, max(records, 1)))
-    return coded.with_cuts(cuts)
+    return coded.with_cuts(cuts_of(found, coder, plan, rows=table.rows, total=known.total))
 
 
 def _whole(keys: Tuples, about: PartTask) -> Coded:

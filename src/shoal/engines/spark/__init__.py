@@ -1,0 +1,186 @@
+"""Tables on Spark: its own operators count, route, sort and write; parts are grouped on its workers.
+
+Only what a frame of Spark offers is used, no RDD and nothing of the Java machine, so a server that is
+spoken to by Spark Connect serves as well. The table never comes to the driver, and nothing that a worker
+must hold grows with it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyspark  # noqa: F401  (the extra must be there)
+
+from shoal.encode.published import as_published, clipped_columns, ranges_of
+from shoal.engines import Engine
+from shoal.engines.spark.few import group_few
+from shoal.engines.spark.group import group_parts
+from shoal.engines.spark.judge import judge_frame
+from shoal.engines.spark.survey import open_frame, repeats_of, survey_frame
+from shoal.engines.spark.tuples import code_frame
+from shoal.engines.spark.values import InSpark, OnSpark, PartsSolved, SparkTable, SurveyedInSpark
+from shoal.engines.spark.write import content_of, write_published
+from shoal.engines.stream import ENGINE as STREAM
+from shoal.errors import DataError, PlanError
+from shoal.model.certificate import Certificate
+from shoal.model.coded import Coded
+from shoal.model.figures import Places
+from shoal.model.files import Files
+from shoal.model.grouping import Grouping, Proof
+from shoal.model.known import Known
+from shoal.model.plan import Plan
+from shoal.model.pseudonym import Key
+from shoal.model.receipt import Receipt
+from shoal.model.task import Progress, Task
+from shoal.model.verdict import Verdict
+from shoal.model.whom import Repeats
+
+__all__ = ["ENGINE", "Spark"]
+
+
+class Spark:
+    """The engine for frames of Spark."""
+
+    def settle(self, plan: Plan) -> Plan:
+        """As a stream does: the two group the same parts by the same methods."""
+        for field, given in (("count", plan.whom.count), ("unit", plan.whom.unit), ("rules", plan.rules)):
+            if given:
+                raise PlanError(
+                    f"A table on Spark has no {field} yet. Leave it out, or use the engine 'stream' or "
+                    "'memory'.",
+                    field=field,
+                )
+        return STREAM.settle(plan)
+
+    def open(self, frame: Any, plan: Plan, key: Key | None = None) -> SparkTable:
+        """A frame of Spark."""
+        if not type(frame).__module__.startswith("pyspark.sql."):
+            raise DataError("The engine 'spark' takes frames of Spark. Give one, or choose another engine.")
+        return open_frame(frame, plan)
+
+    def seal(self, table: SparkTable) -> Receipt:
+        """A receipt over the rows in any order, which the survey added up."""
+        receipt: Receipt = table.receipts[0]
+        return receipt
+
+    def survey(self, table: SparkTable, plan: Plan, progress: Progress) -> SurveyedInSpark:
+        """Each cell of a column once, and whom k counts."""
+        repeats_of(table, plan)
+        return survey_frame(table, plan)
+
+    def code(
+        self, table: SparkTable, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None
+    ) -> InSpark:
+        """The tuples, all of them or a sample."""
+        if matrix is not None:
+            raise PlanError("A table that is worked on in parts takes no matrix.", field="distance")
+        assert isinstance(known, SurveyedInSpark), "this engine surveyed the table"
+        return code_frame(table, known, plan)
+
+    def group(
+        self, coded: InSpark, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]
+    ) -> PartsSolved:
+        """Each part by itself, or all tuples at once where they are few."""
+        return (group_parts if coded.whole is None else group_few)(coded, task, plan, work)
+
+    def see(self, coded: InSpark, grouping: PartsSolved, plan: Plan) -> tuple[Places, InSpark]:
+        """From what the parts say of their groups."""
+        places = grouping.places(coded.columns)
+        ranges = ranges_of(coded.columns, places)
+        columns = clipped_columns(coded.columns, ranges)
+        if all(one is other for one, other in zip(columns, coded.columns, strict=True)):
+            return places, coded
+        whole = None if coded.whole is None else as_published(coded.whole, ranges)
+        return places, replace(coded, columns=columns, whole=whole)
+
+    def value(self, objective: str, coded: InSpark, grouping: PartsSolved) -> float:
+        """The total loss, added up from the parts in their order, in the unit of what is published."""
+        lost = [grouping.withheld * coded.weight]
+        for axis, (was, column) in enumerate(zip(coded.coder.columns, coded.columns, strict=True)):
+            unit = was.denominator / column.denominator if column.denominator else 0.0
+            its = [one.lost[axis] * (1.0 if was is column else unit) for one in grouping.accounts]
+            lost += [*its, *(one.starred[axis] for one in grouping.accounts)]
+        return math.fsum(lost)
+
+    def recode(
+        self, table: SparkTable, coded: InSpark, grouping: PartsSolved, plan: Plan, progress: Progress
+    ) -> OnSpark:
+        """The cells were published where the groups were made."""
+        names = (*plan.quasi, *plan.sensitive, *plan.keep)
+        return OnSpark(grouping.rows, names, len(grouping.accounts))
+
+    def check(
+        self,
+        table: SparkTable,
+        published: OnSpark,
+        plan: Plan,
+        coded: InSpark,
+        progress: Progress,
+        *,
+        withheld: int,
+    ) -> Verdict:
+        """The independent judge groups the finished table once more."""
+        published.content[:] = content_of(published.rows_only(), published.names)
+        return judge_frame(published.rows_only(), published.names, plan, coded.columns, withheld=withheld)
+
+    def whom(
+        self, table: SparkTable, published: OnSpark, plan: Plan, coded: InSpark
+    ) -> tuple[Repeats, ...]:
+        """Identifiers that repeat, where rows are meant."""
+        return repeats_of(table, plan)
+
+    def bound(
+        self,
+        coded: InSpark,
+        task: Task,
+        prove: Callable[..., Proof | None],
+        grouping: PartsSolved | None = None,
+    ) -> Proof | None:
+        """Of few tuples as in memory; else there is none yet."""
+        if coded.whole is None:
+            return None
+        return prove(coded.whole, grouping=None if grouping is None else grouping.whole)
+
+    def hand_back(self, table: SparkTable, published: OnSpark) -> tuple[Any, dict[str, Any]]:
+        """A frame of Spark over the finished table."""
+        return published.frame(), {}
+
+    def publish(
+        self,
+        published: OnSpark,
+        plan: Plan,
+        verdict: Verdict,
+        certificate: Certificate,
+        receipt: Receipt,
+        path: str | os.PathLike[str],
+        *,
+        delimiter: str = ",",
+        inputs: Iterable[str | os.PathLike[str]] = (),
+        map_to: str | os.PathLike[str] | None = None,
+    ) -> Files:
+        """A folder of Parquet files with its papers, all together or nothing."""
+        if map_to is not None:
+            raise PlanError("A table that is worked on in parts has no map.", field="engine")
+        return write_published(published, verdict, certificate, receipt, path, inputs=inputs)
+
+    def sealed(self, published: OnSpark) -> pl.DataFrame:
+        """There is none in memory."""
+        raise PlanError(
+            "A table on Spark is written to a folder of Parquet files, and is never one frame in memory.",
+            field="engine",
+        )
+
+    def draw_map(
+        self, published: OnSpark, plan: Plan, verdict: Verdict, path: str | os.PathLike[str]
+    ) -> Path:
+        """There is none."""
+        raise PlanError("A table that is worked on in parts has no map.", field="engine")
+
+
+ENGINE: Engine[SparkTable, InSpark, PartsSolved, OnSpark] = Spark()

@@ -1,0 +1,203 @@
+"""A table of few distinct tuples: grouped as in memory, while its rows stay where they are.
+
+Copies of a tuple that were split over groups are dealt as in memory: in the order of what is carried, then
+by luck. Luck is a long row of numbers of which every copy has its own, so nobody must hold all copies: the
+place of a copy says its number, wherever that is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.encode.keys import pack_keys
+from shoal.engines.parts import Work
+from shoal.engines.spark.ask import collected
+from shoal.engines.spark.group import account_of, cells_by_group, published_schema
+from shoal.engines.spark.send import of_batches
+from shoal.engines.spark.tuples import carried_names
+from shoal.engines.spark.values import ACCOUNT, InSpark, Kept, PartsSolved
+from shoal.errors import BrokenPromise
+from shoal.model.grouping import WITHHELD
+from shoal.model.plan import Plan
+from shoal.model.task import Task
+from shoal.recode.faces import faces_of
+
+__all__ = ["deal_copies", "draw_luck", "find_copies", "group_few", "publish_rows"]
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placing:
+    """Where rows go, by the keys of their tuples, which stand in rising order.
+
+    `first` is the group of a tuple that was not split. Copies of those that were (`shared`) have numbers
+    from `start` on, and `ends` and `group` say, for each piece, where its numbers end and whose they are.
+    """
+
+    keys: Integers
+    first: NDArray[np.int32]
+    shared: NDArray[np.bool_]
+    start: Integers
+    ends: Integers
+    group: NDArray[np.int32]
+    cells: tuple[Any, ...]
+    names: tuple[str, ...]
+    seed: int
+
+
+def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved:
+    """The work applied to all tuples; rows follow where their tuples went."""
+    whole = coded.whole
+    assert whole is not None, "few tuples are held"
+    grouping = work(task, whole)
+    faces, _ = faces_of(whole, grouping)
+    account = account_of(coded.columns, faces, part=0, steps=grouping.steps, withheld=grouping.withheld)
+    task.progress("placing rows", 0.0)
+    shared = np.bincount(grouping.distinct, minlength=whole.distinct) > 1
+    copies = np.where(shared, whole.count, 0)
+    first = np.full(whole.distinct, WITHHELD, dtype=np.int32)
+    first[grouping.distinct[::-1]] = grouping.group[::-1]
+    dealt = np.flatnonzero(shared[grouping.distinct])
+    dealt = dealt[np.argsort(grouping.distinct[dealt], kind="stable")]
+    about = _Placing(
+        pack_keys(whole.codes, coded.coder.sizes),
+        first,
+        shared,
+        np.cumsum(copies) - copies,
+        np.cumsum(grouping.count[dealt]),
+        grouping.group[dealt],
+        tuple(cells_by_group(coded.columns, faces)),
+        (*plan.quasi, *plan.sensitive, *plan.keep),
+        plan.seed,
+    )
+    rows = Kept(_placed(coded, plan, about))
+    published = int(collected(_counted(rows.frame), "placing rows").column(0)[0].as_py())
+    if published != account.records or published + grouping.withheld != coded.total:
+        raise BrokenPromise("Every row is published or withheld.")
+    coded.rows.close()
+    return PartsSolved(
+        rows,
+        (account,),
+        grouping.withheld,
+        grouping.steps,
+        whole=grouping,
+        proof=grouping.proof,
+        objective=grouping.objective,
+        factor=grouping.factor,
+    )
+
+
+def _counted(frame: Any) -> Any:
+    from pyspark.sql import functions as f
+
+    return frame.agg(f.count(f.lit(1)).alias("n"))
+
+
+def _placed(coded: InSpark, plan: Plan, about: _Placing) -> Any:
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import DoubleType, IntegerType, LongType, StructField, StructType
+    from pyspark.sql.window import Window
+
+    rows = coded.rows.frame
+    schema = published_schema(coded, plan)
+    done = rows.mapInArrow(of_batches(publish_rows, about), schema)
+    if not about.shared.any():
+        return done
+    carried = carried_names(plan)
+    fields = [one for one in rows.schema.fields if one.name in carried]
+    tuple_, place, luck = (
+        StructField("t", LongType()),
+        StructField("j", IntegerType()),
+        StructField("luck", DoubleType()),
+    )
+    copies = rows.mapInArrow(of_batches(find_copies, about), StructType([tuple_, *fields]))
+    order = [f.col(name).asc_nulls_last() for name in carried] or [f.lit(0)]
+    numbered = copies.select(
+        "t", f.row_number().over(Window.partitionBy("t").orderBy(*order)).alias("j"), *carried
+    )
+    lucky = numbered.mapInArrow(of_batches(draw_luck, about), StructType([tuple_, place, luck, *fields]))
+    shuffled = lucky.select(
+        "t", f.row_number().over(Window.partitionBy("t").orderBy("luck", "j")).alias("j"), *carried
+    )
+    return done.unionByName(shuffled.mapInArrow(of_batches(deal_copies, about), schema))
+
+
+def _tuples(about: _Placing, batch: Any) -> Integers:
+    """The tuple of every row."""
+    keys = np.stack([array.to_numpy() for array in batch.columns[: len(about.keys)]])
+    if len(keys) == 1:
+        found: Integers = np.searchsorted(about.keys[0], keys[0])
+        return found
+    return np.searchsorted(_joined(about.keys), _joined(keys))
+
+
+def _joined(keys: Integers) -> NDArray[Any]:
+    """Several keys as one that is compared from left to right."""
+    wide = np.empty(keys.shape[1], dtype=[(f"k{at}", np.int64) for at in range(len(keys))])
+    for at, key in enumerate(keys):
+        wide[f"k{at}"] = key
+    return wide
+
+
+def publish_rows(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: the rows of tuples that were not split."""
+    many = len(about.keys)
+    for batch in batches:
+        found = _tuples(about, batch)
+        group = np.where(about.shared[found], WITHHELD, about.first[found]).astype(np.int32)
+        yield _published(about, group, batch.columns[many:])
+
+
+def find_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: the rows of tuples that were split."""
+    many = len(about.keys)
+    for batch in batches:
+        found = _tuples(about, batch)
+        kept = pa.array(about.shared[found])
+        names = ["t", *batch.schema.names[many:]]
+        yield pa.RecordBatch.from_arrays([pa.array(found), *batch.columns[many:]], names=names).filter(kept)
+
+
+def draw_luck(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: every copy with its own number of the long row."""
+    source = np.random.PCG64(about.seed)
+    begin = source.state
+    draw = np.random.Generator(source)
+    for batch in batches:
+        number = about.start[batch.column("t").to_numpy()] + batch.column("j").to_numpy() - 1
+        luck = np.empty(number.size)
+        breaks = np.flatnonzero(np.diff(number, prepend=-2) != 1)
+        for first, last in zip(breaks, np.append(breaks[1:], number.size), strict=True):
+            source.state = begin
+            source.advance(int(number[first]))
+            luck[first:last] = draw.random(last - first)
+        yield pa.RecordBatch.from_arrays(
+            [batch.column("t"), batch.column("j"), pa.array(luck), *batch.columns[2:]],
+            names=["t", "j", "luck", *batch.schema.names[2:]],
+        )
+
+
+def deal_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
+    """On a worker: copies to the groups of their tuple, as many as each gets."""
+    for batch in batches:
+        number = about.start[batch.column("t").to_numpy()] + batch.column("j").to_numpy() - 1
+        group = about.group[np.searchsorted(about.ends, number, side="right")]
+        yield _published(about, group, batch.columns[2:])
+
+
+def _published(about: _Placing, group: NDArray[np.int32], carried: list[Any]) -> Any:
+    order = np.argsort(group, kind="stable")
+    order = order[group[order] >= 0]
+    place = pa.array(group[order])
+    arrays = [cells.take(place) for cells in about.cells]
+    arrays += [one.take(pa.array(order)) for one in carried]
+    return pa.RecordBatch.from_arrays(
+        [*arrays, pa.nulls(order.size, pa.string())], names=[*about.names, ACCOUNT]
+    )

@@ -1,0 +1,265 @@
+"""Tables on Spark: the same release as a stream gives, and the same promises."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import shoal
+from mixed_tables import mixed_table, mixed_words
+from shoal import engines
+from silent import said_by
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
+CUTS = {"method": "mondrian", "part": 200}
+QUASI = list(mixed_words()["quasi"])
+
+
+def lacking() -> str | None:
+    """What a test with a real Spark lacks here."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "PySpark is not installed: pip install 'shoal[spark]'"
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        return "there is no Java: install a Java runtime, 17 or newer"
+    return None
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One session for all tests."""
+    reason = lacking()
+    if reason is not None:
+        pytest.skip(reason)
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    words = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+    }
+    builder = SparkSession.builder.master("local[2]")
+    for word, value in words.items():
+        builder = builder.config(word, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+def on(spark: Any, frame: pl.DataFrame, partitions: int = 3) -> Any:
+    """A frame of Spark with these rows."""
+    return spark.createDataFrame(frame.to_arrow()).repartition(partitions)
+
+
+def home(table: Any) -> pl.DataFrame:
+    frame: Any = pl.from_arrow(table.toArrow())
+    return frame
+
+
+@pytest.fixture(scope="module")
+def frame() -> pl.DataFrame:
+    return mixed_table(1200)
+
+
+@pytest.fixture(scope="module")
+def known(frame: pl.DataFrame) -> pl.DataFrame:
+    return shoal.anonymize(frame, engine="stream", **CUTS, **mixed_words()).table.collect()
+
+
+@pytest.fixture(scope="module")
+def release(spark: Any, frame: pl.DataFrame) -> shoal.Release:
+    return shoal.anonymize(on(spark, frame), **CUTS, **mixed_words())
+
+
+def test_spark_gives_the_release_of_a_stream(known: pl.DataFrame, release: shoal.Release) -> None:
+    table = home(release.table)
+    assert release.plan.engine == "spark"
+    assert table.equals(known)
+    assert table.schema == known.schema
+    assert release.verdict.has_passed
+    assert table.group_by(QUASI).len()["len"].min() >= 4
+    figures = release.receipt.figures
+    assert figures is not None
+    lost = sum(column.loss * column.weight for column in figures.columns)  # type: ignore[operator]
+    assert figures.value == pytest.approx(lost * 1200)
+    assert release.groups.label.size == 0
+    assert "<table" in release._repr_html_()
+
+
+@pytest.mark.parametrize("partitions", [2, 8])
+def test_partitions_and_order_change_nothing(
+    spark: Any, frame: pl.DataFrame, known: pl.DataFrame, partitions: int
+) -> None:
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=partitions)
+    found = shoal.anonymize(on(spark, shuffled, partitions), **CUTS, **mixed_words())
+    assert home(found.table).equals(known)
+
+
+def test_few_tuples_are_grouped_as_in_memory(spark: Any) -> None:
+    frame = mixed_table(300, seed=5)
+    frame = pl.concat([frame, frame[:200], frame[:90], frame[:90]])
+    words = mixed_words(method="crowd", effort="quick", withhold=0.02)
+    expected = shoal.anonymize(frame, **words)
+    found = shoal.anonymize(on(spark, frame), **words)
+    assert home(found.table).equals(expected.table)
+    for name in ("value", "bound", "loss_percent", "columns", "classes", "withheld"):
+        assert getattr(found.certificate, name) == getattr(expected.certificate, name), name
+
+
+def skewed(name: str) -> pl.DataFrame:
+    frame = mixed_table(900, seed=2)
+    if name == "half of all rows are one tuple":
+        one = pl.concat([frame[:1]] * 900)
+        return pl.concat([frame, one.with_columns(frame["ill"], frame["cost"])])
+    if name == "a heavy tuple of different rows":
+        one = pl.concat([frame[:1]] * 900)
+        return pl.concat([frame, one.with_columns(pl.int_range(900).cast(pl.String).alias("ill"))])
+    if name == "all rows are alike":
+        return pl.concat([frame[3:4]] * 300)
+    if name == "a column of very many texts":
+        return frame.with_columns(pl.int_range(pl.len()).cast(pl.String).alias("ill"))
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("half of all rows are one tuple", {"part": 100}),
+        ("a heavy tuple of different rows", {"part": 100, "withhold": 0.05}),
+        ("all rows are alike", {"part": 100}),
+        ("a column of very many texts", {"part": 200}),
+        ("k is larger than a part", {"part": 20, "k": 200}),
+        ("parts of a handful of rows", {"part": 10}),
+    ],
+)
+def test_skewed_tables_are_those_of_a_stream(spark: Any, name: str, more: dict[str, Any]) -> None:
+    frame = skewed(name)
+    words = mixed_words(method="mondrian", **more)
+    expected = shoal.anonymize(frame, engine="stream", **words).table.collect()
+    found = shoal.anonymize(on(spark, frame), **words)
+    table = home(found.table)
+    assert found.verdict.has_passed
+    assert table.group_by(QUASI).len()["len"].min() >= words["k"]
+    assert table.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"style": "means"}, "style"),
+        ({"unit": "cost", "keep": ()}, "unit"),
+        ({"count": "cost", "keep": ()}, "count"),
+        ({"rules": ["ill: 2-diverse"]}, "rules"),
+        ({"method": "forest"}, "method"),
+    ],
+)
+def test_what_spark_cannot_do_is_refused(spark: Any, more: dict[str, Any], field: str) -> None:
+    with pytest.raises(shoal.PlanError) as error:
+        shoal.anonymize(on(spark, mixed_table(50)), **{**mixed_words(), **more})
+    assert error.value.field == field
+
+
+def test_other_frames_and_columns_are_refused(spark: Any) -> None:
+    few = mixed_table(50)
+    with pytest.raises(shoal.DataError, match="takes frames of Spark"):
+        shoal.anonymize(few, engine="spark", **mixed_words())
+    with pytest.raises(shoal.DataError, match="no column 'town'"):
+        shoal.anonymize(on(spark, few.drop("town")), **mixed_words())
+    with pytest.raises(shoal.TooFewRows):
+        shoal.anonymize(on(spark, few[:3]), **mixed_words())
+    named = few.with_columns((pl.int_range(pl.len()) // 2).cast(pl.String).alias("who"))
+    with pytest.raises(shoal.DataError, match="'who' is an identifier that repeats: 25"):
+        shoal.anonymize(on(spark, named), identifier=("who",), **mixed_words())
+
+
+def test_a_folder_is_written_and_verified(
+    frame: pl.DataFrame, known: pl.DataFrame, release: shoal.Release, tmp_path: Path
+) -> None:
+    files = release.write(tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "out",
+        "out.certificate.json",
+        "out.receipt.json",
+    ]
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names[0] == "_SUCCESS"
+    assert all(name.endswith(".parquet") for name in names[1:])
+    assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(known)
+    found = shoal.verify(
+        files.table,
+        files.certificate,
+        original=frame.sample(fraction=1.0, shuffle=True, seed=1),
+        receipt=files.receipt,
+        hierarchies=mixed_words()["hierarchies"],
+    )
+    assert [one for one in found if one.holds is not True] == []
+    with pytest.raises(shoal.PlanError, match="is there already"):
+        release.write(tmp_path / "out")
+    other = frame.with_columns(pl.col("cost").fill_null(7))
+    found = shoal.verify(files.table, files.certificate, original=other, receipt=files.receipt)
+    assert [one.holds for one in found if one.claim == "original"] == [False]
+    shutil.copy(tmp_path / "out" / "part-00000.parquet", tmp_path / "out" / "part-99999.parquet")
+    assert any(one.holds is False for one in shoal.verify(files.table, files.certificate))
+
+
+def test_what_fails_the_check_or_changed_is_not_written(release: shoal.Release, tmp_path: Path) -> None:
+    bad = replace(release, verdict=replace(release.verdict, reasons=("The smallest class has 1 record.",)))
+    with pytest.raises(shoal.NotAnonymous):
+        bad.write(tmp_path / "out")
+    content = [*release._published.content]  # type: ignore[attr-defined]
+    changed = replace(release._published, content=[content[0], content[1] + 1, *content[2:]])  # type: ignore[type-var]
+    with pytest.raises(shoal.NotAnonymous, match="is not the one that was judged"):
+        replace(release, _published=changed).write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_worker_says_no_cell(
+    spark: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark import cloudpickle
+
+    from shoal.engines.spark import send, survey
+
+    def fail_with_cells(batch: Any) -> Any:
+        """What a library would do: quote a row, also on standard error."""
+        row = str(batch.to_pylist()[:3])
+        os.write(2, row.encode())
+        raise ValueError(row)
+
+    canary = "zqcanary"
+    frame = mixed_table(60).with_columns(pl.lit(canary).alias("town"))
+    fails = send.of_batches
+    monkeypatch.setattr(send, "_packed", cloudpickle.dumps)
+    monkeypatch.setattr(survey, "of_batches", lambda _work, _about: fails(map, fail_with_cells))
+    with pytest.raises(shoal.DataError, match=r"failed while counting the cells .*\(ValueError\)") as error:
+        shoal.anonymize(on(spark, frame), **mixed_words())
+    said_by(error.value, canary)
+    shown = capfd.readouterr()
+    assert canary not in shown.out + shown.err
+
+
+def test_a_zero_byte_in_a_kept_text_is_refused_without_it(spark: Any) -> None:
+    frame = mixed_table(60).with_columns(pl.lit("zq\0canary").alias("ill"))
+    with pytest.raises(shoal.DataError, match="zero byte") as error:
+        shoal.anonymize(on(spark, frame), **mixed_words())
+    assert error.value.column == "ill"
+    said_by(error.value, "canary")
+
+
+def test_the_engine_refuses_in_its_own_name() -> None:
+    reason = lacking()
+    if reason is not None:
+        pytest.skip(reason)
+    assert engines.load("spark").settle(shoal.Plan(**mixed_words())).method == "crowd"
