@@ -149,9 +149,49 @@ def test_it_is_the_same_after_a_file_and_holds_no_row(tmp_path: Path, recoding: 
     assert again.apply(people(3)).table.equals(recoding.apply(people(3)).table)
 
 
+BUILT = {"zip": shoal.prefixes(3, 2, 1), "age": shoal.bins(10, 20)}
+
+
+def residents(seed: int, rows: int = 120) -> pl.DataFrame:
+    luck = random.Random(seed)
+    return pl.DataFrame(
+        {
+            "zip": [f"{luck.choice([101, 102, 115, 230])}{luck.randrange(100):02d}" for _ in range(rows)],
+            "age": [str(luck.randrange(20, 60)) for _ in range(rows)],
+            "ill": [luck.choice(["flu", "cold"]) for _ in range(rows)],
+        }
+    )
+
+
+@pytest.mark.parametrize("method", ["crowd", "levels"])
+def test_values_below_built_nodes_stay_with_the_original(tmp_path: Path, method: str) -> None:
+    words = {"quasi": ["zip", "age"], "sensitive": ["ill"], "hierarchies": BUILT, "method": method}
+    frame = residents(1).with_columns(
+        zip=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("99913")).otherwise("zip")
+    )
+    release = shoal.anonymize(frame, k=6, withhold=0.1, **words)
+    shown = {cell for row in release.table.iter_rows() for cell in row}
+    text = release.recoding.write(tmp_path / "out.recoding.json").read_text()
+    hidden = {value for value in frame["zip"] if value not in shown}
+    assert hidden
+    assert not [value for value in hidden if value in text]
+    again = shoal.Recoding.read(tmp_path / "out.recoding.json")
+    for seed in (2, 3):
+        new = residents(seed)
+        cells = again.transform(new)
+        for zip_, age, (its, band) in zip(new["zip"], new["age"], cells.iter_rows(), strict=True):
+            assert its in {"*", zip_, *BUILT["zip"].path(zip_)}
+            assert band in {"*", age, *BUILT["age"].path(age)}
+        applied = again.apply(new)
+        assert applied.verdict.has_passed
+        assert applied.table.group_by("zip", "age").len()["len"].min() >= 6
+    # rows of the release itself fit into its boxes
+    assert again.apply(frame.filter(pl.col("zip") != "99913")).widened == 0
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", "canary", '{"version": "9"}', '{"version": "1", "k": "canary"}', "\0"],
+    ["", "[]", "{}", "canary", '{"version": "9"}', '{"version": "2", "k": "canary"}', "\0"],
 )
 def test_a_recoding_that_cannot_be_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "r.json").write_text(text)
@@ -281,7 +321,7 @@ def test_the_pipeline_of_the_docs_runs_as_printed(monkeypatch: pytest.MonkeyPatc
     pytest.importorskip("sklearn", reason="the extra 'learn' is not installed")
     root = Path(__file__).parent.parent
     page = (root / "docs" / "how-to" / "recoding.md").read_text("utf-8")
-    code = page.partition("```python\n")[2].partition("```")[0]
+    code = page.partition("```python run\n")[2].partition("```")[0]
     monkeypatch.chdir(root)
     names: dict[str, Any] = {}
     exec(compile(code, "recoding.md", "exec"), names)

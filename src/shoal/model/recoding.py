@@ -9,11 +9,10 @@ from shoal.errors import DataError
 
 __all__ = ["Coarse", "Coarsening"]
 
-VERSION = "1"
+VERSION = "2"
 WARNING = (
-    "This file tells what the release tells, the cells of its classes, and which values each published"
-    " node "
-    "stands for. Whoever may see the release may see it."
+    "This file tells what the release tells, the cells of its classes, and what the hierarchy files say of "
+    "each published node. Whoever may see the release and those hierarchies may see it."
 )
 
 
@@ -23,7 +22,8 @@ class Coarse:
 
     `sort` says what its cells are: ranges, nodes or sets; `kind` how its values are read and `form` how
     they are printed, both as in the release. A set or a node of all `size` values loses `weight`. `nodes`
-    has the values below each published node.
+    has the values below each published node, by a hierarchy that somebody wrote. Where the tree was built
+    from the values of the table, `tree` says how, and `nodes` is empty: its values are those of persons.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Coarse:
     weight: float
     size: int
     nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    tree: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Coarsening:
                     "weight": one.weight,
                     "size": one.size,
                     "nodes": {name: list(values) for name, values in one.nodes.items()},
+                    "tree": one.tree,
                 }
                 for one in self.columns
             ],
@@ -96,6 +98,7 @@ class Coarsening:
                     weight=float(one["weight"]),
                     size=int(one["size"]),
                     nodes={str(name): tuple(map(str, values)) for name, values in one["nodes"].items()},
+                    tree=str(one["tree"]),
                 )
                 for one in plain["columns"]
             )

@@ -24,15 +24,18 @@ from shoal.model.cell import (
     print_value,
 )
 from shoal.model.column import SET, Column
+from shoal.model.hierarchy import Builder
 from shoal.model.plan import Plan
 from shoal.model.recoding import Coarse, Coarsening
 from shoal.recode.generalize import EPOCH, text_of
 
-__all__ = ["OldBoxes", "recoding_of"]
+__all__ = ["OldBoxes", "nodes_over", "recoding_of"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 STAR, GONE = np.inf, np.nan
+NODE = "\0"
+"""Begins the name of a published node that stands among the values below another one."""
 
 
 def recoding_of(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...]) -> Coarsening:
@@ -60,7 +63,13 @@ def recoding_of(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...]) ->
             else "node"
         )
         kind = plan.kinds.get(column.name, column.kind) if column.numbers else "label"
-        nodes = {}
+        nodes: dict[str, tuple[str, ...]] = {}
+        given = plan.hierarchies.get(column.name)
+        if sort == "node" and isinstance(given, Builder):
+            coarse.append(
+                Coarse(column.name, sort, str(kind), column.form, column.weight, 0, tree=given.text)
+            )
+            continue
         if sort == "node" and column.hierarchy is not None:
             tree = column.hierarchy
             every = tree.nodes()
@@ -76,6 +85,25 @@ def recoding_of(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...]) ->
     # a pseudonym is made of an identifier, which nobody may take for a column that is published as it is
     others = tuple(name for name in table.columns if name not in {*names, plan.pseudonym})
     return Coarsening(plan.k, tuple(coarse), tuple(faces.iter_rows()), others, plan.rules, plan.whom.unit)
+
+
+def nodes_over(values: list[str], cells: list[str | None], builder: Builder) -> dict[str, tuple[str, ...]]:
+    """The values below each published node of a built tree, and the published nodes below it."""
+    below: dict[str, set[str]] = {
+        name: {NODE + name}
+        for name in (parse_value(cell) for cell in cells if cell not in {None, SUPPRESSED})
+    }
+    for value in values:
+        try:
+            path = (value, *builder.path(value))
+        except (ValueError, ArithmeticError):
+            path = (value,)  # it has no place in such a tree
+        under = {value}
+        for name in path:
+            if name in below:
+                below[name] |= under
+                under = below[name]
+    return {name: tuple(sorted(its)) for name, its in below.items()}
 
 
 class _Side(Protocol):
@@ -184,8 +212,9 @@ class _NodeCells:
         self.missing = self.star + 1
         self.weight = coarse.weight
         sizes = [len(leaves) - 1 for leaves in below.values()]
+        others = [max(0, sum(not leaf.startswith(NODE) for leaf in its) - 1) for its in below.values()]
         self.price = (
-            np.array([*(size / max(coarse.size - 1, 1) for size in sizes), 1.0, 0.0]) * coarse.weight
+            np.array([*(many / max(coarse.size - 1, 1) for many in others), 1.0, 0.0]) * coarse.weight
         )
         place = {name: at for at, name in enumerate(self.names)}
         self.over = np.full((self.star + 2, self.star + 2), self.star)

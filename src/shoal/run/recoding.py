@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,7 +248,22 @@ class Recoding:
             values.append(numbers if numbers is not None else list(column.values))
             codes.append(look_up(table, book)[0].astype(np.int64))
         distinct, row = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-        return OldBoxes(about, values, distinct), row.ravel()
+        return OldBoxes(_with_trees(about, values), values, distinct), row.ravel()
+
+
+def _with_trees(about: Coarsening, values: list[Any]) -> Coarsening:
+    """The recoding with its built trees built again, over the new values."""
+    from shoal.read.hierarchy import parse_builder
+    from shoal.recode.again import nodes_over
+
+    columns = []
+    for at, (coarse, new) in enumerate(zip(about.columns, values, strict=True)):
+        one = coarse
+        if coarse.tree:
+            nodes = nodes_over(new, [box[at] for box in about.boxes], parse_builder(coarse.tree))
+            one = replace(coarse, nodes=nodes, size=len(new))
+        columns.append(one)
+    return replace(about, columns=tuple(columns))
 
 
 def _write(draft: Path, text: str) -> None:
