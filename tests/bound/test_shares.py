@@ -20,9 +20,12 @@ from shoal.bound.loss import again
 from shoal.bound.shares import NAME, best_shares, prove_by_shares, shares_of_text, text_of_shares
 from shoal.group.crowd import group
 from shoal.kernels.bound.bears import all_bear
-from shoal.kernels.bound.windows import lower_shares, worst_windows
+from shoal.kernels.bound.lower import lower_shares
+from shoal.kernels.bound.sets import group_cuts
+from shoal.kernels.bound.windows import worst_windows
 from shoal.kernels.crowd.cheapest_first import reach
 from shoal.model.coded import Coded
+from shoal.model.grouping import Proof
 from shoal.model.task import Effort, Task
 from small_tables import naive_worst, random_table, starred
 from tables import coded_of
@@ -43,6 +46,13 @@ def case(seed: int, *, rows: int = 8) -> tuple[naive.Table, Coded, Task, Boxes]:
     return table, coded, task, boxes
 
 
+def proved(coded: Coded, boxes: Boxes, task: Task) -> Proof:
+    grown = grown_shares(boxes, task.k, RATIO)
+    proof = prove_by_shares(coded, boxes, task, grown, group(coded, task), 4)
+    assert proof is not None
+    return proof
+
+
 def check_one(seed: int) -> tuple[float, float, float]:
     """Growth, shares and optimum of a random table: bound <= optimum <= value."""
     table, coded, task, boxes = case(seed)
@@ -52,8 +62,7 @@ def check_one(seed: int) -> tuple[float, float, float]:
     grown = prove_by_growth(boxes, task.k, RATIO).bound
     if boxes.cap <= 0.0:
         return 0.0, 0.0, best
-    proof = prove_by_shares(coded, boxes, task, RATIO, grouping, 4)
-    assert proof is not None
+    proof = proved(coded, boxes, task)
     assert proof.shares is not None
     assert grown * (1 - 1e-6) <= proof.bound <= best * (1 + 1e-9) + 1e-9
     assert best <= value + 1e-9
@@ -100,10 +109,10 @@ def test_search_and_check_see_the_same_windows_as_plain_loops(seed: int) -> None
     grown = grown_shares(boxes, k, RATIO)
     share = grown * np.random.default_rng(seed).uniform(0.5, 1.6, grown.size)
     worst = naive_overload(boxes, k, share)
-    found = worst_windows(boxes.swept, boxes.cube, boxes.floor, k, share, 0.0, cells)
-    assert found[3].max(initial=0.0) == pytest.approx(max(worst, 0.0), abs=1e-12)
+    found = worst_windows(boxes, share, 0.0, cells)
+    assert found.over.max(initial=0.0) == pytest.approx(max(worst, 0.0), abs=1e-12)
     assert all_bear(boxes.swept, boxes.cube, k, share, 1e-10) == (worst <= 1e-9)
-    lowered = lower_shares(boxes.swept, boxes.cube, boxes.floor, k, share)
+    lowered = lower_shares(boxes, share)
     assert (lowered <= share).all()
     assert naive_overload(boxes, k, lowered) <= 1e-12
     assert all_bear(boxes.swept, boxes.cube, k, lowered, 1e-10)
@@ -193,11 +202,13 @@ def test_shares_stay_the_same_on_one_thread_and_two() -> None:
     task = replace(task, withhold=0)
     grouping = group(coded, task)
     grown = grown_shares(boxes, task.k, RATIO)
+    pool = group_cuts(boxes, grouping.distinct, grouping.group, grouping.count)
     before = numba.get_num_threads()
     found = []
     for threads in (1, 2):
         numba.set_num_threads(min(threads, before))
-        found.append(best_shares(coded, boxes, task.k, grown, grouping, 5, lambda _share: None))
+        own = pool._replace(part=pool.part.copy())
+        found.append(best_shares(coded, boxes, grown, grown, own, 5, lambda _share: None)[0])
     numba.set_num_threads(before)
     assert (found[0] == found[1]).all()
 
@@ -223,8 +234,7 @@ def test_every_set_of_k_rows_bears_its_shares(seed: int) -> None:
     table, coded, task, boxes = case(seed)
     if boxes.cap <= 0.0:
         return
-    proof = prove_by_shares(coded, boxes, task, RATIO, group(coded, task), 4)
-    assert proof is not None
+    proof = proved(coded, boxes, task)
     assert proof.shares is not None
     lines = list(zip(*table.cells.values(), strict=True))
     share = {lines[row]: float(proof.shares[coded.row[row]]) for row in range(table.rows)}

@@ -75,7 +75,6 @@ _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
     "half-perimeter": half_perimeter.prove,
     "largest": largest_group.prove,
     "levels": levels.prove,
-    "loss": loss.prove,
     "radius": radius.prove,
 }
 _WITH_RULES = frozenset({"levels"})
@@ -105,12 +104,20 @@ def prove(
     """
     if found is not None and NAMES.get(objective) == (found.name,):
         return found  # the only bound there is
+    if found is not None and found.guide is not None:
+        if grouping is None or coded.held is not None:
+            return found
+        return loss.prove_again(coded, task, found, found.guide, grouping)
     proofs = [found] if found is not None else []
-    if objective in _PROOFS:
+    guide = None
+    if objective == "loss":
+        its_groups = grouping is not None and coded.held is None and grouping.level is None
+        proofs.append(loss.prove(coded.plain, task, grouping if its_groups else None))
+        guide = proofs[-1].guide
+    elif objective in _PROOFS:
         proofs.append(_PROOFS[objective](coded if objective in _WITH_RULES else coded.plain, task))
-    if objective == "loss" and grouping is not None and coded.held is None:
-        proofs += loss.prove_beside(coded, task, grouping, proofs)
-    return max(proofs, key=lambda proof: proof.bound, default=None)
+    best = max(proofs, key=lambda proof: proof.bound, default=None)
+    return best if best is None else replace(best, guide=guide)
 
 
 def hold_below(proof: Proof, value: float) -> Proof:

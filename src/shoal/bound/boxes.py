@@ -11,18 +11,15 @@ Cells dearer than a cap may be left out where no row's share exceeds the cap.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.bound.shares import cell_floors
-from shoal.kernels.crowd.cheapest_first import Swept, cheapest_windows, sweep_rows
-from shoal.kernels.crowd.cube import Cube, build_cube, shape_of
+from shoal.kernels.bound.boxes import Boxes, list_boxes
+from shoal.kernels.crowd.cheapest_first import cheapest_windows
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, SET
 
-__all__ = ["Boxes", "boxes_below", "hold_all_columns", "most_boxes", "smallest_shares"]
+__all__ = ["Boxes", "boxes_below", "by_row", "hold_all_columns", "most_boxes", "smallest_shares"]
 
 FULL_UP_TO = 1200
 """Entries a distinct row may have for a try without a cap: Adult's eight columns have 950."""
@@ -38,30 +35,16 @@ PAYS = 1.01
 """A cap twice as high pays where the smallest boxes around the rows then cost so many times more."""
 
 
-class Boxes(NamedTuple):
-    """Cells with the least their windows can cost: `floor` for at least k records.
-
-    `looks` are the rows in all windows that cost at most `cap`: what it takes to look at each once.
-    """
-
-    swept: Swept
-    cube: Cube
-    floor: NDArray[np.float64]
-    cap: float
-    looks: int
-
-
 def boxes_below(coded: Coded, k: int, cap: float, room: int) -> Boxes | None:
     """All boxes that cost at most `cap`; None where they would take more than `room` entries."""
-    shape = shape_of(coded.codes, coded.count, coded.metric, -1)
-    swept = sweep_rows(coded.codes, coded.count, coded.metric, shape)
-    cube = build_cube(swept.code, swept.held, shape, coded.metric, k, cap, room, 12 * room)
-    if not cube.whole:
-        return None
-    # a group in a window of several labels need not hold all of them: two is all that can be charged
-    charged = Cube(cube.entry, cube.start, cube.cost, np.zeros_like(cube.open_sets), True)
-    floor, looks = cell_floors(swept, charged, k, cap)
-    return Boxes(swept, charged, floor, cap, int(looks[floor < cap].sum()))
+    return list_boxes(coded.codes, coded.count, coded.metric, k, cap, room)
+
+
+def by_row(coded: Coded, boxes: Boxes, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares in sweep order as shares per distinct row."""
+    of_row = np.zeros(coded.distinct)
+    of_row[boxes.swept.row] = share
+    return of_row
 
 
 def most_boxes(coded: Coded, k: int, cap: float, room: int, work: float = np.inf) -> tuple[Boxes, Boxes]:

@@ -18,7 +18,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
 from shoal.model.task import Task
 
-__all__ = ["NAME", "again", "grid", "grown_shares", "prove_by_growth", "top_share"]
+__all__ = ["NAME", "again", "grid", "grown_shares", "proof_of", "prove_by_growth", "top_share"]
 
 NAME = "growth"
 LOOK_AHEAD = 3.0
@@ -43,14 +43,18 @@ def grid(floor: NDArray[np.float64], top: float, ratio: float) -> NDArray[np.flo
 
 def prove_by_growth(boxes: Boxes, k: int, ratio: float) -> Proof:
     """Sum over records of shares grown on a grid of the given ratio."""
-    parameters = (("cap", boxes.cap), ("ratio", ratio))
-    if boxes.cap <= 0.0:
-        return Proof(NAME, 0.0, parameters)
-    return Proof(NAME, float(grown_shares(boxes, k, ratio) @ boxes.swept.held), parameters)
+    return proof_of(boxes, grown_shares(boxes, k, ratio), ratio)
+
+
+def proof_of(boxes: Boxes, grown: NDArray[np.float64], ratio: float) -> Proof:
+    """The sum over records of grown shares."""
+    return Proof(NAME, float(grown @ boxes.swept.held), (("cap", boxes.cap), ("ratio", ratio)))
 
 
 def grown_shares(boxes: Boxes, k: int, ratio: float) -> NDArray[np.float64]:
-    """Shares grown on a grid of the given ratio, in sweep order; the cap is above 0."""
+    """Shares grown on a grid of the given ratio, in sweep order."""
+    if boxes.cap <= 0.0:
+        return np.zeros(boxes.swept.held.size)
     value = grid(boxes.floor, boxes.cap, ratio)
     level = grow_shares(boxes.swept, boxes.cube, k, value, boxes.floor, LOOK_AHEAD)
     share: NDArray[np.float64] = value[level]

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shoal.bound import border, growth, in_turn, line, own_box, shares, smallest_box
 from shoal.bound.around import prove_around
-from shoal.bound.boxes import boxes_below, hold_all_columns, most_boxes
-from shoal.bound.growth import prove_by_growth, top_share
+from shoal.bound.boxes import boxes_below, by_row, hold_all_columns, most_boxes
+from shoal.bound.growth import grown_shares, proof_of, top_share
 from shoal.bound.levels import loss_at_levels
 from shoal.bound.line import prove_on_line
 from shoal.bound.neighbour import neighbour_bound
-from shoal.bound.shares import prove_by_shares
+from shoal.bound.shares import prove_by_shares, prove_further
 from shoal.bound.smallest_box import prove_by_boxes
+from shoal.kernels.bound.boxes import Boxes
 from shoal.kernels.distance.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.column import SET
-from shoal.model.grouping import Grouping, Proof
+from shoal.model.grouping import Grouping, Guide, Proof
 from shoal.model.task import Task
 
-__all__ = ["again", "prove", "prove_beside", "total_loss"]
+__all__ = ["again", "prove", "prove_again", "total_loss"]
 
 LARGE = 100_000
 """Distinct rows from which on the grid is twice as coarse: half the levels for a hundredth of the bound."""
@@ -36,9 +38,11 @@ _EFFORT = {
 """By effort: ratio of the grid, the greatest share as part of everything, entries of the cube, work of the
 growth."""
 
-_ROUNDS = {"normal": (30, 6.5e9), "thorough": (80, 3e10)}
+_ROUNDS = {"normal": (16, 1.2e10), "thorough": (80, 6e10)}
 """By effort: rounds of the search for better shares, and their work in all: the rows in all windows, times
 more the larger k is."""
+AGAIN = 2
+"""Once groups have been found, one round for so many before."""
 FEWEST = 4
 """Fewer rounds seldom find better shares than growth."""
 
@@ -80,8 +84,11 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
     return float(spans @ grouping.sizes) + grouping.withheld * coded.weight
 
 
-def prove(coded: Coded, task: Task) -> Proof:
-    """The strongest bound for total loss that the effort affords."""
+def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
+    """The strongest bound for total loss that the effort affords, and what a search may learn from it.
+
+    Where groups are given, the search for better shares begins with them.
+    """
     on_line = prove_on_line(coded, task)
     if on_line is not None:  # nearly always the best possible itself
         return on_line
@@ -92,7 +99,8 @@ def prove(coded: Coded, task: Task) -> Proof:
     many, few = most_boxes(coded, task.k, top, room, work)
     if coded.distinct > LARGE:
         ratio *= ratio
-    proofs = [prove_by_growth(few, task.k, ratio)]
+    grown = grown_shares(few, task.k, ratio)
+    proofs = [proof_of(few, grown, ratio)]
     whole = few.cap >= top and hold_all_columns(coded)
     # a share stops growing in a box that holds the row: up to the top no other bound gives it more, but
     # below the cheapest box that costs anything the grid has no level
@@ -101,28 +109,33 @@ def prove(coded: Coded, task: Task) -> Proof:
         proofs.append(prove_by_boxes(many, task.k))
     if not whole:
         proofs.append(prove_around(coded, task))
-    return max(proofs, key=lambda proof: proof.bound)
+    best = max(proofs, key=lambda proof: proof.bound)
+    if grouping is not None and best is proofs[0] and best.bound > 0.0:
+        rounds = _rounds(coded, task, few)
+        better = prove_by_shares(coded, few, task, grown, grouping, rounds) if rounds else None
+        if better is not None:
+            return better
+    return replace(best, guide=Guide(by_row(coded, few, grown), few.cap))
 
 
-def prove_beside(coded: Coded, task: Task, grouping: Grouping, proofs: Sequence[Proof]) -> list[Proof]:
-    """The bound by shares, where boxes are exact and the effort affords enough rounds of its search.
+def prove_again(coded: Coded, task: Task, proof: Proof, guide: Guide, grouping: Grouping) -> Proof:
+    """A bound that was proved before the search for groups, made better by the groups that it found."""
+    boxes = boxes_below(coded, task.k, guide.cap, 2**62 // 64) if guide.sets is not None else None
+    rounds = 0 if boxes is None else _rounds(coded, task, boxes) // AGAIN
+    if boxes is None or rounds == 0:
+        return proof
+    better = prove_further(coded, boxes, task, proof, guide, grouping, rounds)
+    return better if better is not None and better.bound > proof.bound else proof
 
-    It begins with the groups of a release, and with grown shares where growth is the best so far.
-    """
+
+def _rounds(coded: Coded, task: Task, boxes: Boxes) -> int:
+    """How many rounds of the search for better shares the effort affords; 0 where boxes are not exact."""
     rounds, work = _ROUNDS.get(task.effort.level or "normal", (0, 0.0))
-    best = max(proofs, key=lambda proof: proof.bound, default=None)
     exact = hold_all_columns(coded) and not bool((coded.metric.form == SET).any())
-    if best is None or best.name != growth.NAME or rounds == 0 or not exact or grouping.level is not None:
-        return []
-    parameters = dict(best.parameters)
-    boxes = boxes_below(coded, task.k, parameters["cap"], 2**62 // 64)
-    if boxes is None or boxes.cap <= 0.0 or best.bound <= 0.0:
-        return []
+    if not exact or boxes.cap <= 0.0:
+        return 0
     rounds = int(min(rounds, work / max(1.0, boxes.looks * (0.5 + task.k / 10))))
-    if rounds < FEWEST:
-        return []
-    proof = prove_by_shares(coded, boxes, task, parameters["ratio"], grouping, rounds)
-    return [] if proof is None else [proof]
+    return rounds if rounds >= FEWEST else 0
 
 
 def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, Any]) -> Proof | None:

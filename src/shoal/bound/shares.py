@@ -14,36 +14,36 @@ from __future__ import annotations
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.bound.boxes import Boxes, boxes_below
-from shoal.bound.growth import grown_shares, top_share
+from shoal.bound.boxes import Boxes, boxes_below, by_row
+from shoal.bound.growth import top_share
 from shoal.kernels.bound.bears import all_bear
-from shoal.kernels.bound.cuts import CutPool, joined, kept, loads, worst_of_rows
-from shoal.kernels.bound.steps import take_steps
-from shoal.kernels.bound.windows import cut_windows, group_cuts, lower_shares, worst_windows
-from shoal.kernels.crowd.cube import shape_of
+from shoal.kernels.bound.cuts import CutPool, joined
+from shoal.kernels.bound.lower import lower_shares
+from shoal.kernels.bound.program import go_on, new_cuts
+from shoal.kernels.bound.sets import group_cuts, row_cuts
 from shoal.model.coded import Coded
-from shoal.model.grouping import Grouping, Proof
+from shoal.model.grouping import Grouping, Guide, Proof, Sets
 from shoal.model.task import Task
 
-__all__ = ["NAME", "again", "best_shares", "prove_by_shares", "shares_of_text", "text_of_shares"]
+__all__ = [
+    "NAME",
+    "again",
+    "best_shares",
+    "prove_by_shares",
+    "prove_further",
+    "shares_of_text",
+    "text_of_shares",
+]
 
 NAME = "shares"
-STEPS = 300
-"""Primal-dual steps between two looks."""
 NEAR, WIDE, FINE = 1.1, 2.0, 40
 """Cells that shares so many times larger would break are looked at in every round, others in each fourth.
 No share rises above so many times what it grew to and this part of everything."""
-FULL_LOOK = 4
-"""Rounds from one look at all cells to the next, and to the next time that idle cuts are dropped."""
-INSIDE = 0.7
-"""In the first half of the rounds windows are sought so far on the way from grown shares to those of the
-pool: cuts found there are deeper."""
-SLACK, IDLE = 1e-4, 0.05
-"""Windows that exceed their cost by less give no cut; cuts with so much room left and no part go."""
 TOLERANCE = 1e-10
 """What rounding of sums may add to a window: less than a bound is lowered by before it leaves the house."""
 
@@ -53,63 +53,61 @@ Shares = NDArray[np.float64]
 def best_shares(
     coded: Coded,
     boxes: Boxes,
-    k: int,
-    grown: Shares,
-    grouping: Grouping,
+    holds: Shares,
+    share: Shares,
+    pool: CutPool,
     rounds: int,
     see: Callable[[float], None],
-) -> Shares:
-    """Shares that every window bears, in sweep order, after so many rounds from the grown ones."""
-    swept, cube, floor = boxes.swept, boxes.cube, boxes.floor
-    metric, rows = coded.metric, grown.size
-    axes = shape_of(coded.codes, coded.count, metric, -1).axis
-    held = swept.held.astype(np.float64)
-    cells = np.arange(cube.cost.size)
+) -> tuple[Shares, Guide]:
+    """Shares that every window bears, in sweep order, after so many rounds, and what was learnt from them.
 
-    def broken(share: Shares, some: NDArray[np.int64], slack: float) -> tuple[CutPool, NDArray[np.int64]]:
-        windows = worst_windows(swept, cube, floor, k, share, slack, some)
-        cuts = cut_windows(swept, cube, axes, metric, k, share, windows)
-        return worst_of_rows(cuts, windows[3], rows), windows[0]
-
-    pool = group_cuts(swept, axes, metric, grouping.distinct, grouping.group, grouping.count)
-    first, near = broken(NEAR * grown, cells, 0.0)
-    pool = joined(pool, first, rows)
-    most = np.minimum(WIDE * grown + coded.weight / FINE, boxes.cap)
-    share = grown.copy()
-    pace = float(grown @ held / held.sum()) or coded.weight / FINE
-    mean = grown
-    for number in range(rounds):
-        see(number / rounds)
-        mean, _ = take_steps(pool, held, share, most, STEPS, pace)
-        inside = INSIDE if 2 * number < rounds else 1.0
-        all_cells = number % FULL_LOOK == FULL_LOOK - 1
-        more, found = broken(inside * mean + (1.0 - inside) * grown, cells if all_cells else near, SLACK)
-        if all_cells:
-            near = np.union1d(near, found)
-            pool = kept(pool, (pool.part > 1e-9) | (pool.limit - loads(pool, mean) < IDLE * pool.limit))
-        pool = joined(pool, more, rows)
-    tries = [lower_shares(swept, cube, floor, k, part * mean + (1.0 - part) * grown) for part in (1.0, 0.5)]
-    return max([grown, *tries], key=lambda one: float(one @ held))
+    The rounds begin with `share`; the shares in `holds` break no window.
+    """
+    first, near = new_cuts(boxes, NEAR * holds, 0.0)
+    pool = joined(pool, first, share.size)
+    most = np.minimum(WIDE * holds + coded.weight / FINE, boxes.cap)
+    mean, pool = go_on(boxes, pool, near, share, holds, most, rounds, see)
+    held = boxes.swept.held
+    tries = [holds, lower_shares(boxes, mean)]
+    middle = 0.5 * (mean + holds)
+    if float(middle @ held) > float(tries[1] @ held):
+        tries.append(lower_shares(boxes, middle))
+    best = max(tries, key=lambda one: float(one @ held))
+    sets = Sets(pool.start, boxes.swept.row[pool.row].astype(np.int32), pool.amount, pool.part)
+    gap = 1.0 - float(best @ held) / max(float(mean @ held), 1e-300)
+    return best, Guide(by_row(coded, boxes, mean), boxes.cap, sets, gap)
 
 
 def prove_by_shares(
-    coded: Coded,
-    boxes: Boxes,
-    task: Task,
-    ratio: float,
-    grouping: Grouping,
-    rounds: int,
+    coded: Coded, boxes: Boxes, task: Task, grown: Shares, grouping: Grouping, rounds: int
 ) -> Proof | None:
     """Sum over records of the best shares found; None where the check does not confirm them."""
-    grown = grown_shares(boxes, task.k, ratio)
+    pool = group_cuts(boxes, grouping.distinct, grouping.group, grouping.count)
+    return _checked(coded, boxes, *best_shares(coded, boxes, grown, grown, pool, rounds, _seen(task)))
 
-    def see(share: float) -> None:
-        task.progress("proving a bound", share)
 
-    share = best_shares(coded, boxes, task.k, grown, grouping, rounds, see)
-    of_row = np.zeros(coded.distinct)
-    of_row[boxes.swept.row] = share
-    return _proved(boxes, task.k, _shortened(of_row), boxes.cap)
+def prove_further(
+    coded: Coded, boxes: Boxes, task: Task, proof: Proof, guide: Guide, grouping: Grouping, rounds: int
+) -> Proof | None:
+    """The same after more rounds, from a guide, its proof and the groups that were found since."""
+    if guide.sets is None or proof.shares is None:
+        return None
+    its = guide.sets
+    pool = group_cuts(boxes, grouping.distinct, grouping.group, grouping.count)
+    pool = pool._replace(part=np.zeros(pool.part.size))
+    pool = joined(row_cuts(boxes, its.start, its.row, its.amount, its.part), pool, boxes.swept.row.size)
+    row = boxes.swept.row
+    holds, share = proof.shares[row].astype(np.float64), guide.share[row]
+    return _checked(coded, boxes, *best_shares(coded, boxes, holds, share, pool, rounds, _seen(task)))
+
+
+def _seen(task: Task) -> Callable[[float], None]:
+    return lambda share: task.progress("proving a bound", share)
+
+
+def _checked(coded: Coded, boxes: Boxes, share: Shares, guide: Guide) -> Proof | None:
+    proof = _proved(boxes, _shortened(by_row(coded, boxes, share)))
+    return None if proof is None else replace(proof, guide=guide)
 
 
 def _shortened(share: Shares) -> NDArray[np.float32]:
@@ -118,12 +116,12 @@ def _shortened(share: Shares) -> NDArray[np.float32]:
     return np.where(short > share, np.nextafter(short, np.float32(0)), short)
 
 
-def _proved(boxes: Boxes, k: int, share: NDArray[np.float32], cap: float) -> Proof | None:
-    swept, cube = boxes.swept, boxes.cube
+def _proved(boxes: Boxes, share: NDArray[np.float32]) -> Proof | None:
+    swept, cube, cap = boxes.swept, boxes.cube, boxes.cap
     own = share[swept.row].astype(np.float64)
     if not bool(np.all((own >= 0.0) & (own <= cap * (1.0 + TOLERANCE)))):
         return None
-    if not all_bear(swept, cube, k, own, TOLERANCE):
+    if not all_bear(swept, cube, boxes.k, own, TOLERANCE):
         return None
     return Proof(NAME, float(own @ swept.held), (("cap", cap),), shares=share)
 
@@ -149,4 +147,4 @@ def again(coded: Coded, task: Task, *, cap: float, shares: str) -> Proof | None:
     if share is None or not 0.0 <= cap <= top_share(coded, task) * (1 + 1e-12):
         return None
     boxes = boxes_below(coded, task.k, cap, 2**62 // 64)
-    return _proved(boxes, task.k, share, cap) if boxes is not None else None
+    return _proved(boxes, share) if boxes is not None else None

@@ -126,7 +126,7 @@ def obeys(rows: Rows, about: PartTask) -> bool:
 def solve_part(rows: Rows, about: PartTask, task: Task, work: Work) -> SolvedPart:
     """Group one part; its share of what may be withheld is that of its records."""
     coded = code_rows(rows, about.coder, about.ruled, about.plan)
-    task = replace(task, withhold=task.withhold * coded.total // max(about.total, 1))
+    task = replace(task, withhold=task.withhold * coded.total // max(about.total, 1), guided=False)
     grouping = work(task, coded)
     faces, _ = faces_of(coded, grouping)
     pieces = deal(coded.row, rows.carried, grouping, coded.distinct, task.seed, records=rows.records)

@@ -9,9 +9,37 @@ from numpy.typing import NDArray
 
 from shoal.model.parts import Cuts
 
-__all__ = ["WITHHELD", "Grouping", "Groups", "Proof"]
+__all__ = ["WITHHELD", "Grouping", "Groups", "Guide", "Proof", "Sets"]
 
 WITHHELD = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sets:
+    """Sets of records that limit a bound; set s has `amount` of the rows from `start[s]` to `start[s + 1]`.
+
+    `part` says how much of a set the bound's own solution takes: 1 if it were a group, 0 if it is none.
+    """
+
+    start: NDArray[np.int64]
+    row: NDArray[np.int32]
+    amount: NDArray[np.float64]
+    part: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guide:
+    """What a search for groups may learn from a bound: nothing of it is proved.
+
+    `share` says what a record of each distinct row costs at least, nearly, where no box dearer than `cap`
+    is looked at. `sets` are the groups that the bound would like, where it has found any; `gap` is the part
+    of the shares that had to go before they proved anything.
+    """
+
+    share: NDArray[np.float64]
+    cap: float
+    sets: Sets | None = None
+    gap: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +47,8 @@ class Proof:
     """A lower bound, by name, with the parameters that let anyone compute it again.
 
     `shares` holds a share per distinct row where the bound is a sum of shares that were searched for,
-    `cuts` the tree by which a table was parted where it was proved part by part.
+    `cuts` the tree by which a table was parted where it was proved part by part; `guide` is what was learnt
+    on the way.
     """
 
     name: str
@@ -27,6 +56,7 @@ class Proof:
     parameters: tuple[tuple[str, float], ...] = ()
     shares: NDArray[np.float32] | None = field(default=None, compare=False)
     cuts: Cuts | None = field(default=None, compare=False)
+    guide: Guide | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

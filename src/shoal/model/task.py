@@ -104,7 +104,8 @@ class Task:
     """What a method is asked to do with a coded table.
 
     `withhold` is a number of records, `options` holds every option of the method with its value filled
-    in, and `threads` never changes a result.
+    in, and `threads` never changes a result. Where it is `guided`, a bound is proved before groups are
+    improved, which learns from it; of one part of a table no bound is asked for.
     """
 
     k: int
@@ -115,6 +116,7 @@ class Task:
     stop_at: float | None = None
     seed: int = 0
     threads: int = 0
+    guided: bool = True
     progress: Progress = quiet
 
 

@@ -14,7 +14,7 @@ from shoal.bound import prove
 from shoal.engines import CodedTable
 from shoal.errors import PlanError
 from shoal.group import check_fit, choose, facts, fill_options, load
-from shoal.group.improve.cycles import improve, is_long, percent_of, prepare
+from shoal.group.improve.cycles import improve, percent_of, prepare
 from shoal.group.rules.enforce import check_feasible, enforce
 from shoal.model.coded import Coded
 from shoal.model.fields import explained
@@ -163,9 +163,10 @@ def task_of(coded: CodedTable, plan: Plan, progress: Progress) -> tuple[str, Tas
 
 
 def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
-    """Run a method, improve what it found where asked or where the method always is, enforce rules.
+    """Run a method, prove a bound, improve what the method found with what the proof tells, enforce rules.
 
-    `search=no` switches off what a method always does. Rules come last: improvement does not know them.
+    Improvement comes where asked or where the method always has it; `search=no` switches that off. Rules
+    come last: improvement does not know them.
     """
     about = facts(method)
     check_feasible(coded, task.k)
@@ -175,12 +176,11 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
         prepare(task)
     obeys_itself = about.obeys == "itself"
     grouping: Grouping = load(method).group(coded if obeys_itself else coded.plain, task)
-    if about.objective == "loss" and task.stop_at is not None:
-        # the search must know the bound to know when to stop
+    if about.objective == "loss" and (task.stop_at is not None or (will_improve and task.guided)):
+        # improvement learns from the bound what groups ought to cost, and when it is enough
         proof = prove(about.objective, coded, task, grouping.proof, grouping)
         grouping = replace(grouping, proof=proof)
-    if will_improve and task.progress is not quiet and is_long(task, coded.plain):
-        _tell_floor(about.objective, coded.plain, task, grouping.proof)
+        _tell_floor(coded, task, proof)
     if will_improve:
         grouping = improve(coded.plain, grouping, task)
     if coded.held is not None and not obeys_itself:
@@ -189,9 +189,8 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     return grouping
 
 
-def _tell_floor(objective: str, coded: Coded, task: Task, found: Proof | None) -> None:
-    """Tell whoever watches a long improvement what no release can beat."""
-    proof = found if task.stop_at is not None else prove(objective, coded, task, found)
+def _tell_floor(coded: Coded, task: Task, proof: Proof | None) -> None:
+    """Tell whoever watches what no release can beat."""
     if proof is not None:
         least = round_down(percent_of(coded, proof.bound))
         task.progress(Doing("improving", least=least), 0.0)
@@ -200,9 +199,10 @@ def _tell_floor(objective: str, coded: Coded, task: Task, found: Proof | None) -
 def bound_of(
     objective: str, task: Task, found: Proof | None, coded: Coded, *, grouping: Grouping | None = None
 ) -> Proof | None:
-    """The strongest bound there is for an objective; its search begins with the groups of the release."""
-    if objective == "loss" and task.stop_at is not None and found is not None:
-        return found  # it was proved before the search
+    """The strongest bound there is for an objective.
+
+    One that was proved before the search is made better by the groups of the release, where that helps.
+    """
     return prove(objective, coded, task, found, grouping)
 
 

@@ -48,11 +48,12 @@ def run(
     *,
     with_sweep: bool = True,
     heat: float = 0.0,
+    share: np.ndarray | None = None,
 ):
     orders = orders_of(coded)
-    return improve_block(
-        coded.codes, coded.metric, *pieces, k, quota, coded.weight, with_sweep, tries, orders, None, 7, heat
-    )
+    share = np.zeros(0) if share is None else share
+    more = (with_sweep, tries, orders, None, 7, heat, share)
+    return improve_block(coded.codes, coded.metric, *pieces, k, quota, coded.weight, *more)
 
 
 @given(
@@ -61,13 +62,15 @@ def run(
     st.integers(0, 3),
     st.integers(0, 99),
     st.sampled_from([0.0, 2.0]),
+    st.booleans(),
 )
 @settings(max_examples=120)
-def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed, heat):
+def test_what_the_search_says_it_won_is_what_raw_cells_say(table, k, quota, seed, heat, guided):
     assume(sum(table.counts) >= k)
     coded = coded_of(table, k)
     pieces = deal(coded, k, seed)
-    row, group, count, won = run(coded, pieces, k, quota, heat=heat)
+    share = np.random.default_rng(seed).random(coded.distinct) if guided else None
+    row, group, count, won = run(coded, pieces, k, quota, heat=heat, share=share)
     before = loss_of(table, coded, *pieces)
     assert loss_of(table, coded, row, group, count) == pytest.approx(before - won, abs=1e-7)
     assert won >= 0 or heat > 0

@@ -46,6 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.group.improve.blocks import cut_blocks
+from shoal.group.improve.dive import dive
 from shoal.kernels.compile import warm
 from shoal.kernels.distance.spans import group_losses
 from shoal.kernels.improve.block import LISTED, Found, improve_block
@@ -55,7 +56,7 @@ from shoal.model.column import LINE, TREE
 from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.task import Doing, Effort, Task
 
-__all__ = ["improve", "is_long", "percent_of", "prepare", "steps_of", "work_of"]
+__all__ = ["improve", "percent_of", "prepare", "steps_of", "work_of"]
 
 BLOCK = 12_000
 """Pieces in a block: two for a table like Adult, so that two cores are busy."""
@@ -79,8 +80,6 @@ its records, of one in so many where groups are larger, in a cycle of so many st
 shorter one it is less."""
 FIRST_CYCLE = 10
 """Steps per group in the first cycle of an effort in seconds or steps."""
-LONG = 5e6
-"""Millionths of a second of one core from which on an improvement is long."""
 PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
@@ -109,7 +108,8 @@ def prepare(task: Task) -> None:
 def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     """Lower the total loss of `grouping`; proof and factor stay, centres do not.
 
-    Where the task says when to stop and the grouping has a proof, it ends once that ratio is reached.
+    Where the task says when to stop and the grouping has a proof, it ends once that ratio is reached. Where
+    the proof has a guide, the search learns from it.
     """
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
@@ -128,6 +128,12 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     if is_wide and near is None and coded.distinct <= WIDE_WHOLE:
         near = near_rows(coded.codes, coded.metric, LISTED, random)
     work = WIDE_ROUND if is_wide else ROUND
+    guide = grouping.proof.guide if grouping.proof is not None else None
+    shares = np.zeros(0) if guide is None else guide.share
+    other = dive(coded, guide, task) if guide is not None and most != 0 and least > enough else None
+    if other is not None:  # a start from which improvement leads further, though it may lose more
+        pieces = (other.distinct, other.group, other.count)
+        loss = _total_loss(coded, other)
     many = max(1, grouping.groups)
     cycle = most if task.effort.level is not None and most is not None else FIRST_CYCLE * many
     start = steps = idle = number = 0
@@ -150,7 +156,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
             heat = HEAT * max(1.0, task.k / RECORDS) * min(1.0, cycle / (MANY * many))
             heat *= (1.0 - (steps - start) / max(1, cycle)) ** 2
-            jobs = _start(pool, coded, pieces, task, parts, near, random, now, with_sweep, heat)
+            jobs = _start(pool, coded, pieces, task, parts, near, random, now, with_sweep, heat, shares)
             pieces, won = _join(jobs)
             loss -= won
             steps += now
@@ -166,14 +172,6 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
 def percent_of(coded: Coded, loss: float) -> float:
     """A total loss in percent of all there is to lose."""
     return 100 * loss / (coded.total * coded.weight)
-
-
-def is_long(task: Task, coded: Coded) -> bool:
-    """Whether an improvement may take a core so long that whoever waits wants to know how far it can go."""
-    if task.effort.seconds is not None:
-        return 1e6 * task.effort.seconds >= LONG
-    steps = steps_of(task.effort, k=task.k, groups=max(1, coded.total // task.k))
-    return steps is not None and steps * work_of(task.k) >= LONG
 
 
 def _total_loss(coded: Coded, grouping: Grouping) -> float:
@@ -256,6 +254,7 @@ def _start(
     steps: int,
     with_sweep: bool,
     heat: float,
+    shares: NDArray[np.float64],
 ) -> list[tuple[NDArray[np.int32], Future[Found]]]:
     """Start the work on every block: its distinct rows, and what will be found."""
     orders = draw_orders(coded.codes.shape[1], ORDERS, random)
@@ -280,6 +279,7 @@ def _start(
             None if near is None else _near_within(near, rows),
             int(random.integers(2**62)),
             heat,
+            shares[rows] if shares.size else shares,
         )
         jobs.append((rows.astype(np.int32), job))
     return jobs

@@ -35,7 +35,7 @@ def _insert(best, times, used, total, share, records, k):
 
 @inner
 def _mean(best, times, used, k):
-    """The mean of the k largest shares of a list."""
+    """The mean of the k largest shares of a list; where it has fewer, the others count as 0."""
     left = k
     worth = 0.0
     for t in range(used):
@@ -68,31 +68,56 @@ def _bear(held, place, edge, most, entry, start, cost, k, share, slack, low, hig
         longest = max(longest, start[c + 1] - start[c])
     best = np.empty(min(longest, k) + 2)
     times = np.empty(min(longest, k) + 2, dtype=np.int64)
+    begin = np.empty(longest + 1, dtype=np.int64)  # of rows in one place
+    top, upto, onwards = np.empty(longest), np.empty(longest), np.empty(longest)
     for c in range(low, high):
-        end = start[c + 1]
+        # what the rows of each place have at most, and the k largest of all up to there
+        places = 0
         used, total = 0, 0
-        for t in range(start[c], end):
-            used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
-        if total < k:
-            continue
-        top = _mean(best, times, used, k)  # no window of the cell has more
-        for s in range(start[c], end):
-            if top <= cost[c] * slack:
-                break
-            first = entry[s]
-            before = entry[max(s - 1, start[c])]
-            if before != first and place[before] == place[first] and (first < edge) == (before < edge):
-                continue  # the window from the row before holds more at the same cost
+        for t in range(start[c], start[c + 1]):
+            i = entry[t]
+            before = entry[max(t - 1, start[c])]
+            if t == start[c] or place[before] != place[i] or (before < edge) != (i < edge):
+                begin[places] = t
+                top[places] = 0.0
+                places += 1
+            top[places - 1] = max(top[places - 1], share[i])
+            used, total = _insert(best, times, used, total, share[i], held[i], k)
+            upto[places - 1] = _mean(best, times, used, k) if t + 1 == start[c + 1] else -1.0
+        begin[places] = start[c + 1]
+        if total < k or upto[places - 1] <= cost[c] * slack:
+            continue  # no window of the cell has more than all its rows
+        used, total = 0, 0
+        for x in range(places):
+            for t in range(begin[x], begin[x + 1]):
+                used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
+            upto[x] = _mean(best, times, used, k)
+        used, total = 0, 0
+        for x in range(places - 1, -1, -1):
+            for t in range(begin[x], begin[x + 1]):
+                used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
+            onwards[x] = _mean(best, times, used, k)
+        for s in range(places):
+            first = entry[begin[s]]
+            last = places - 1
+            while last >= s:  # windows that end later cost more than any that end there can have
+                i = entry[begin[last]]
+                run = place[i] - place[first] if i < edge else (most if first < edge else 0.0)
+                if min(onwards[s], upto[last]) > (cost[c] + run) * slack:
+                    break
+                last -= 1
             used, total = 0, 0
-            largest = 0.0  # of the rows where the window starts
-            for t in range(s, end):
-                last = entry[t]
-                run = place[last] - place[first] if last < edge else (most if first < edge else 0.0)
+            for x in range(s, last + 1):
+                i = entry[begin[x]]
+                run = place[i] - place[first] if i < edge else (most if first < edge else 0.0)
                 limit = (cost[c] + run) * slack
-                if top <= limit or (run > 0.0 and total >= k and largest < best[used - 1]):
-                    break  # in the second case a window that starts later is as heavy and costs less
-                if run == 0.0:
-                    largest = max(largest, share[last])
-                used, total = _insert(best, times, used, total, share[last], held[last], k)
-                if total >= k and best[0] > limit and _mean(best, times, used, k) > limit:
+                if onwards[s] <= limit:
+                    break
+                if total >= k and top[x] <= best[used - 1]:
+                    continue  # nothing new at a higher cost
+                for t in range(begin[x], begin[x + 1]):
+                    used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
+                if total >= k and _mean(best, times, used, k) > limit:
                     bears[c] = False
+                if total >= k and top[s] < best[used - 1]:
+                    break  # a window that starts later is as heavy and costs less

@@ -85,7 +85,7 @@ def _compile() -> None:
     near = list_near(own, packed, 2, np.zeros((1, 1), dtype=np.int64))
     group = np.array([0, 1, 0, 1], dtype=np.int32)
     state = load_state(own, packed, near, 2, np.arange(4), group, np.ones(4, dtype=np.int64), 0, 1.0)
-    rebuild.rebuild(packed, state, 2, 1, 0, 0.0)
+    rebuild.rebuild(packed, state, 2, 1, 0, 0.0, np.zeros(0))
     swept = sweep_rows(own, np.ones(4, dtype=np.int64), metric, lay_out(0, [], []))
     everything = np.arange(4, dtype=np.int32)
     cube = Cube(everything, np.array([0, 4]), np.zeros(1), np.zeros(1, dtype=np.int64), True)

@@ -44,12 +44,13 @@ def improve_block(
     near: NDArray[np.int64] | None,
     seed: int,
     heat: float,
+    share: NDArray[np.float64],
 ) -> Found:
     """Improve the pieces given by themselves; the new pieces and the loss won.
 
     `codes` are the block's own rows and `row` says which one a piece is a copy of; `orders` are the
     orders of the axes in which near rows are sought, unless `near` lists them as `list_near` does. With
-    `heat` the loss won may be below 0.
+    `heat` the loss won may be below 0. `share` is what each row contributes to a bound, or empty.
     """
     own, packed = pack_metric(metric, codes)
     if near is None:
@@ -59,7 +60,7 @@ def improve_block(
     pools = _pools(packed, tries)
     if pools > 0:
         warm.wait()
-        won += rebuild(packed, state, k, pools, seed, heat)
+        won += rebuild(packed, state, k, pools, seed, heat, share)
     if pools < tries:
         won += swap_rows(
             packed, state, k, max(1, SWAPS // codes.shape[1]) * (tries - pools), seed, COOLER * heat

@@ -43,6 +43,7 @@ __all__ = [
     "choose_pool",
     "lay_out",
     "make_scratch",
+    "mean_excess",
     "plant",
     "sort_pool",
 ]
@@ -59,6 +60,9 @@ MOST_LEAVES = 48
 """Leaves of a pool's tree; more codes share leaves."""
 MOST_CELLS = 6_000
 MOST_ENTRIES = 200_000
+DEAR, ANY = 4.0, 0.05
+"""A group that exceeds the shares of its records by so many times the mean is always worth a try; any
+group is with this probability."""
 FAR = 1e18
 FREE, LEAF = 1, 2
 """Columns of a pool: its row, its free copies, then its leaf or code per axis."""
@@ -70,7 +74,8 @@ class Scratch(NamedTuple):
 
     `pool`: row, free copies and leaves of each row in sweep order; `node`: first leaf, last leaf, parent
     per axis and node; `above`: the lowest node over two leaves; `layer` and `weight`: the rows and the
-    weights of nodes at each depth of a search; `cell`: first entry, entries, next in its bucket.
+    weights of nodes at each depth of a search; `cell`: first entry, entries, next in its bucket; `share`:
+    what each row of the block contributes to a bound, empty where that is not known.
     """
 
     pool: NDArray[np.int64]
@@ -85,9 +90,10 @@ class Scratch(NamedTuple):
     entry: NDArray[np.int64]
     mark: NDArray[np.int64]
     random: NDArray[np.uint64]
+    share: NDArray[np.float64]
 
 
-def make_scratch(packed: PackedMetric, rows: int, seed: int) -> Scratch:
+def make_scratch(packed: PackedMetric, rows: int, seed: int, share: NDArray[np.float64]) -> Scratch:
     """Room for a block of `rows` distinct rows."""
     axes = len(packed.shape)
     longest = max(rows, int(packed.shape[:, LENGTH].max(initial=0)))
@@ -104,12 +110,39 @@ def make_scratch(packed: PackedMetric, rows: int, seed: int) -> Scratch:
         np.zeros(MOST_ENTRIES, dtype=np.int64),
         np.full(longest, -1, dtype=np.int64),
         np.array([seed], dtype=np.uint64),
+        share,
     )
 
 
 @inner
-def choose_pool(packed, state, random, k, wanted, chosen, score):
-    """Near groups around a costly row: their number, the first one the row's own; 0 if there is none."""
+def _excess(piece, group, cost, share, g):
+    """What a group costs beyond the shares of its records, per record."""
+    worth = 0.0
+    p = group[g, HEAD]
+    while p >= 0:
+        worth += share[piece[p, ROW]] * piece[p, COPIES]
+        p = piece[p, AFTER]
+    return cost[g] - worth / group[g, SIZE]
+
+
+@inner
+def mean_excess(state, share):
+    """What groups cost beyond the shares of their records, per record; 0 where there are no shares."""
+    group, cost = state.group, state.cost
+    total, records = 0.0, 0
+    for g in range(cost.size - 1 if share.size > 0 else 0):
+        if group[g, SIZE] > 0:
+            total += _excess(state.piece, group, cost, share, g) * group[g, SIZE]
+            records += group[g, SIZE]
+    return max(total, 0.0) / max(records, 1)
+
+
+@inner
+def choose_pool(packed, state, random, share, mean, k, wanted, chosen, score):
+    """Near groups around a costly row: their number, the first one the row's own; 0 if there is none.
+
+    Where rows have shares, costly is what its group costs beyond them, beside the `mean` of all.
+    """
     piece, group, cost, near, stock = state.piece, state.group, state.cost, state.near, state.stock
     out = cost.size - 1
     p = np.int64(-1)
@@ -119,7 +152,12 @@ def choose_pool(packed, state, random, k, wanted, chosen, score):
         a = piece[q, HOME]
         if a < 0 or a == out or cost[a] <= 0.0 or group[a, SIZE] > MOST_TIMES * k:
             continue
-        if draw(random) * 1.5 < cost[a] + 0.05:
+        if share.size > 0:
+            excess = _excess(piece, group, cost, share, a)
+            is_costly = draw(random) < excess / (DEAR * mean + 1e-12) + ANY
+        else:
+            is_costly = draw(random) * 1.5 < cost[a] + 0.05
+        if is_costly:
             p = q
             break
     if p < 0:

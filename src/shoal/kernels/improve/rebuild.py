@@ -8,6 +8,7 @@ rows in sweep order is a box.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.kernels.basics.random import draw
 from shoal.kernels.compile.decorators import entry, inner
@@ -27,6 +28,7 @@ from shoal.kernels.improve.pool import (
     choose_pool,
     lay_out,
     make_scratch,
+    mean_excess,
     plant,
     sort_pool,
 )
@@ -43,16 +45,27 @@ SMALLER, LARGER, LEAST = 0.9, 0.05, 2.0
 """What becomes of the largest pool, in groups: a part of it after too many boxes, else a bit more."""
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
+BY_SHARE, LOW_SHARE, HIGH_SHARE = 0.5, 0.5, 1.1
+"""How often rows are priced by their shares where these are known, and by which part of them."""
 
 
-def rebuild(packed: PackedMetric, state: State, k: int, tries: int, seed: int, heat: float) -> float:
+def rebuild(
+    packed: PackedMetric,
+    state: State,
+    k: int,
+    tries: int,
+    seed: int,
+    heat: float,
+    share: NDArray[np.float64],
+) -> float:
     """Rebuild pools so many times, and keep what is better; the loss won.
 
     With heat a pool may also become worse, on average by so many times the mean loss of its records. Then
-    the loss won may be below 0.
+    the loss won may be below 0. `share` says what each row contributes to a bound: groups that cost more
+    than their shares are worth a try, and shares are prices; it is empty where none is known.
     """
     codes = state.codes
-    scratch = make_scratch(packed, len(codes), seed)
+    scratch = make_scratch(packed, len(codes), seed, share)
     near = np.zeros((0, 1), dtype=np.int64)
     trial = empty_state(codes, packed, near, MOST_ROWS + MOST_GROUPS, MOST_GROUPS, state.cost[-1])
     chosen = np.zeros(MOST_POOLED, dtype=np.int64)
@@ -230,10 +243,12 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
     kept_price = np.empty(MOST_ROWS)
     kept = np.empty(MOST_ROWS + MOST_CELLS + MOST_ENTRIES, dtype=np.int64)
     total = 0.0
+    shares = scratch.share
+    mean = mean_excess(state, shares)
     largest = np.float64(chosen.size)
     for _ in range(tries):
         wanted = 2 + np.int64(draw(random) * (largest - 1.0))
-        groups = choose_pool(packed, state, random, k, wanted, chosen, score)
+        groups = choose_pool(packed, state, random, shares, mean, k, wanted, chosen, score)
         if groups < 2:
             continue
         rows = lay_out(state.piece, group, cost, chosen, groups, pool, price, scratch.mark)
@@ -268,12 +283,16 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
         if heat > 0.0:
             limit -= heat * old / held * np.log(draw(random))
         for _ in range(DRAWS):
-            share = draw(random) * 1.2
+            level = draw(random) * 1.2
             noise = draw(random) * 0.3
+            by_share = shares.size > 0 and draw(random) < BY_SHARE
+            if by_share:
+                level = LOW_SHARE + (HIGH_SHARE - LOW_SHARE) * draw(random)
             top = 0.0
             for t in range(rows):
                 pool[t, FREE] = kept[t]
-                price[t] = kept_price[t] * share * (1.0 + noise * (draw(random) - 0.5))
+                price[t] = shares[pool[t, 0]] if by_share else kept_price[t]
+                price[t] *= level * (1.0 + noise * (draw(random) - 0.5))
                 top = max(top, price[t])
             for c in range(cells):
                 cell[c, 1] = kept[MOST_ROWS + c]
