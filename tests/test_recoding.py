@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 from collections import Counter
 from datetime import date, timedelta
@@ -147,6 +148,44 @@ def test_it_is_the_same_after_a_file_and_holds_no_row(tmp_path: Path, recoding: 
     published = {str(cell) for box in plain["boxes"] for cell in box}
     assert published == {str(cell) for row in fitted().table.select(QUASI).iter_rows() for cell in row}
     assert again.apply(people(3)).table.equals(recoding.apply(people(3)).table)
+
+
+def strangers(seed: int, rows: int = 60) -> pl.DataFrame:
+    luck = random.Random(seed)
+    texts = [f"a long text about an illness, number {luck.randrange(10**6):06d}" for _ in range(rows)]
+    return pl.DataFrame(
+        {"age": [luck.randrange(20, 60) for _ in texts], "ill": texts, "marks": [[text] for text in texts]}
+    )
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet", "csv"])
+def test_no_byte_tells_the_order_of_the_new_rows(tmp_path: Path, ending: str) -> None:
+    release = shoal.anonymize(strangers(1), k=5, quasi=["age"], sensitive=["ill"], keep=["marks"])
+    again, files = release.recoding, []
+    for at, order in enumerate(([*range(60)], [*range(60)][::-1])):
+        new = strangers(2)[order]
+        new = new.drop("marks") if ending == "csv" else new
+        applied = again.apply(new, small="withhold", unfit="withhold")
+        assert applied.withheld
+        files.append(applied.write(tmp_path / f"{at}.{ending}").read_bytes())
+        gone = {*new["ill"]} - {*applied.table["ill"]}
+        for held in (files[-1], pickle.dumps(applied.table)):
+            assert not [text for text in gone if text.encode() in held]
+        shown = [text.encode() for text in applied.table["ill"]]
+        if ending == "arrow":
+            for held in (files[-1], pickle.dumps(applied.table)):
+                places = [held.find(text) for text in shown]
+                assert places == sorted(places)
+    assert files[0] == files[1]
+
+
+def test_marks_of_missing_cells_are_no_values_to_its_rules() -> None:
+    frame = pl.DataFrame({"age": [1, 1, 1, 9, 9, 9], "ill": ["a", "b", "c"] * 2})
+    words = {"k": 3, "quasi": ["age"], "sensitive": ["ill"], "rules": ["ill: 2-diverse"]}
+    again = shoal.anonymize(frame, **words).recoding
+    new = frame.with_columns(ill=pl.Series(["?", "", None, "a", "b", "?"]))
+    assert not again.apply(new, missing=["?"]).verdict.has_passed
+    assert again.apply(new).verdict.has_passed  # unnamed, it is a value
 
 
 BUILT = {"zip": shoal.prefixes(3, 2, 1), "age": shoal.bins(10, 20)}

@@ -148,6 +148,7 @@ class Recoding:
         import numpy as np
         import polars as pl
 
+        from shoal.model.missing import missing_to_null
         from shoal.read.frames import to_polars
         from shoal.read.hand_back import hand_back, origin_of
         from shoal.recode.anew import anew
@@ -200,11 +201,10 @@ class Recoding:
             schema=dict.fromkeys(about.quasi, pl.String),
             orient="row",
         )
-        rest = table.filter(pl.Series(kept)).select(names)
-        made = anew(pl.DataFrame([*cells.iter_columns(), *rest.iter_columns()]))
-        made = made.sort(
-            [name for name in made.columns if not made[name].dtype.is_nested()], nulls_last=True
-        )
+        rest = [missing_to_null(table[name], tuple(missing)).filter(pl.Series(kept)) for name in names]
+        made = pl.DataFrame([*cells.iter_columns(), *rest])
+        # made anew when it stands in published order: memory in another order would tell that of the input
+        made = anew(made.sort(made.columns, nulls_last=True, maintain_order=False))
         told = [rule.column for rule in rules]
         verdict = check_table(
             made, quasi=about.quasi, sensitive=tuple(dict.fromkeys(told)), k=k, rules=about.rules
