@@ -1,9 +1,9 @@
 """An entry is compiled as a whole: with everything it calls, once.
 
 Numba optimises every function together with all that it calls, makes machine code of it, and does the same
-again for each of its callers. What is only called by other kernels needs neither: as a `AsPart` it is handed
-to its callers as it was written, and the entry, a `AsWhole`, is optimised with all parts that it reaches. A
-quarter less to compile, for the same code.
+again for each of its callers. What is only called by other kernels needs neither: it is compiled `AsPart`,
+and handed to its callers as it was written. An entry is compiled `AsWhole`: optimised once, with all parts
+that it reaches. A quarter less to compile, for the same code.
 
 No garbage is collected meanwhile, since there is hardly any.
 
