@@ -183,7 +183,7 @@ class _Judged:
             if all(cell is not None for cell in cells[name]):
                 ends = [cell.ends for cell in cells[name] if cell is not None and cell.ends]
                 measure.measure_by([one[0] for one in ends] if isinstance(measure, Line) else ends)
-            elif self.certificate["withheld"] or measure.has_missing:
+            elif self.certificate["withheld"] or measure.has_missing or not all(self.records):
                 self.is_unit_known = False
         return True
 
