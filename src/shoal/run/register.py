@@ -202,7 +202,7 @@ def _together(table: pl.DataFrame, known: Known, plan: Plan, progress: Progress,
     """Groups of some rows by the plan's method: a label per row."""
     coded = code(table[pl.Series(rows)], known, plan)
     method, task = task_of(coded, plan, progress)
-    return _dealt(form_groups(method, task, coded), coded)
+    return _dealt(form_groups(method, replace(task, guided=False), coded), coded)
 
 
 def _recode(ground: Ground, shown: Shown, enlisted: Enlisted, plan: Plan) -> tuple[pl.DataFrame, Rows]:
