@@ -111,6 +111,9 @@ class _Judged:
 
     def face_names(self, one: Any) -> tuple[str, ...]:
         parts = one.parts or (one.name,)
+        is_guessed = one.name not in self.case.words.get("kinds", {}) and one.name in self.published.names
+        if is_guessed and all(value is None for value in self.measures[one.name].values):
+            return (one.name,)  # of a kind that no cell tells
         if self.style == "means":
             return parts
         if self.style == "generalize" and one.kind in {"number", "date", "place"}:
@@ -286,14 +289,16 @@ class _Judged:
                 largest = max(map(abs, values))
                 if abs(own - shown) > 1e-9 * max(largest * self.total, 1e-300):
                     yield Fault("wrong mean", "the means of a number column do not add up")
-            elif self.labels is not None and self.count is None:
-                groups: dict[int, list[Any]] = defaultdict(list)
-                for label, value in zip(self.labels, values, strict=True):
-                    groups[label].append(value)
-                alone = [g for g in groups.values() if len(g) - g.count(None) == 1 and None in g]
-                shown = {float(cell) for cell in self.published.cells(one.name) if cell not in {None, "*"}}
-                if any(value in shown for group in alone for value in group if value is not None):
-                    yield Fault("mean of one", "a mean is the value of the one person who has it")
+            elif self.labels is not None and self.lines is not None and self.count is None:
+                groups: dict[int, list[int]] = defaultdict(list)
+                for row, label in enumerate(self.labels):
+                    groups[label].append(row)
+                cells = self.published.cells(one.name)
+                for rows in groups.values():
+                    present = [row for row in rows if values[row] is not None]
+                    line = self.lines[present[0]] if len(present) == 1 < len(rows) else None
+                    if line is not None and cells[line] not in {None, "*"}:
+                        yield Fault("mean of one", "a mean is the value of the one person who has it")
 
     # rules and persons
 
