@@ -29,6 +29,12 @@ def test_weights_fall_with_what_is_apart() -> None:
     assert _weights(np.zeros(3)).tolist() == [1, 1, 1]
 
 
+def test_columns_that_hardly_spread_have_weights_all_the_same() -> None:
+    weights = _weights(np.array([5e-324, 1.0]))
+    assert np.isfinite(weights).all()
+    assert np.sqrt(weights).sum() == pytest.approx(2)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_every_row_goes_to_its_nearest_centroid(seed: int) -> None:
     table = exact_table(30, seed, missing=bool(seed % 2))

@@ -108,7 +108,7 @@ def _weights(apart: NDArray[np.float64]) -> NDArray[np.float64]:
     spread = apart[apart > 0]
     if spread.size == 0:
         return np.ones(apart.size)
-    inverse = 1 / np.maximum(apart, spread.min())
+    inverse = spread.min() / np.maximum(apart, spread.min())  # at most 1, however small the spread
     return np.asarray((inverse * apart.size / inverse.sum()) ** 2)
 
 
