@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -23,11 +24,16 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 import shoal
+from shoal.model.certificate import Certificate
+from shoal.model.receipt import Receipt
+from shoal.model.verdict import Verdict
+from shoal.publish.database import write_database
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from postgres import Server, running
@@ -50,24 +56,41 @@ def release_of(rows: int, k: int) -> shoal.Release:
     return shoal.anonymize(frame, k=k, **words)
 
 
-def write(release: shoal.Release, uri: str) -> None:
-    release.write_database(uri, replace=True, certificate=PAPERS)
+@dataclass(frozen=True)
+class Parts:
+    """All that a writer needs, as plain values: a client need not make its release."""
+
+    table: pl.DataFrame
+    verdict: Verdict
+    certificate: str
+    receipt: str
+
+    @classmethod
+    def of(cls, release: shoal.Release) -> Parts:
+        """The parts of a release."""
+        papers = release.certificate.to_json(), release.receipt.to_json()
+        return cls(release.table, release.verdict, *papers)
+
+    def write(self, uri: str) -> None:
+        """Publish to a table, whatever is there."""
+        papers = Certificate.of_json(self.certificate), Receipt.of_json(self.receipt)
+        write_database(self.table, self.verdict, *papers, uri, replace=True, papers=PAPERS)
 
 
-def child(uri: str, rows: int) -> None:
-    """Make a release, wait for a word, write it, say so."""
-    release = release_of(rows, NEW)
+def child(uri: str, parts: Path) -> None:
+    """Wait for a word, write, say so."""
+    made: Parts = pickle.loads(parts.read_bytes())
     print("ready", flush=True)
     sys.stdin.readline()
-    write(release, uri)
+    made.write(uri)
     print("done", flush=True)
 
 
 class Client:
     """A process of its own that writes when it is told to."""
 
-    def __init__(self, uri: str, rows: int) -> None:
-        words = [sys.executable, __file__, "--child", uri, "--rows", str(rows)]
+    def __init__(self, uri: str, parts: Path) -> None:
+        words = [sys.executable, __file__, "--child", uri, "--parts", str(parts)]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -90,8 +113,11 @@ class Trials:
     """What the table is after each kill, and what is wrong with that."""
 
     def __init__(self, rows: int, rng: random.Random) -> None:
-        self.rows, self.rng = rows, rng
-        self.releases = {"old": release_of(rows, OLD), "whole": release_of(rows, NEW)}
+        self.rng = rng
+        made = {"old": release_of(rows, OLD), "whole": release_of(rows, NEW)}
+        self.releases = {name: Parts.of(release) for name, release in made.items()}
+        self.parts = Path("parts").resolve()
+        self.parts.write_bytes(pickle.dumps(self.releases["whole"]))
         self.cells = {name: self._sorted(one.table) for name, one in self.releases.items()}
         self.counts: dict[str, Counter[str]] = {}
         self.wrong = 0
@@ -102,7 +128,7 @@ class Trials:
     def begin(self, uri: str, *, has_old: bool) -> None:
         """An older release in the target, or none."""
         if has_old:
-            write(self.releases["old"], uri)
+            self.releases["old"].write(uri)
 
     def found(self, uri: str) -> str:
         """Which release the target holds."""
@@ -127,7 +153,7 @@ class Trials:
             papers = papers or ", without its certificate"
             if is_done and "without" in papers:
                 word = "WRONG: done, without its certificate"
-        write(self.releases["old"], uri)
+        self.releases["old"].write(uri)
         left = sorted(path.name for path in Path().glob(".shoal*"))
         if self.found(uri) != "old" or left:
             word = f"WRONG: a later run left {self.found(uri)} and {left}"
@@ -140,7 +166,7 @@ class Trials:
         """How long a whole write takes, in the middle of three."""
         times = []
         for _ in range(3):
-            client = Client(uri, self.rows)
+            client = Client(uri, self.parts)
             start = time.perf_counter()
             client.go()
             assert client.says.readline() == "done\n"
@@ -156,7 +182,7 @@ class Trials:
             clean()
             has_old = self.rng.random() < 0.5
             self.begin(uri, has_old=has_old)
-            client = Client(uri, self.rows)
+            client = Client(uri, self.parts)
             client.go()
             time.sleep(took * self.rng.uniform(0, 1.1))
             client.process.send_signal(signal.SIGKILL)
@@ -169,7 +195,7 @@ class Trials:
         """Kill the server while this process writes."""
         assert callable(clean)
         start = time.perf_counter()
-        write(self.releases["whole"], uri)
+        self.releases["whole"].write(uri)
         took, killed = time.perf_counter() - start, 0
         while killed < kills:
             clean()
@@ -186,7 +212,7 @@ class Trials:
             is_done, aside = False, ""
             timer.start()
             try:
-                write(self.releases["whole"], uri)
+                self.releases["whole"].write(uri)
                 is_done = True
             except shoal.DataError as error:
                 aside = ", as far as the client knows" if "is not known" in str(error) else ""
@@ -203,9 +229,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--child")
+    parser.add_argument("--parts", type=Path)
     given = parser.parse_args()
     if given.child:
-        child(given.child, given.rows)
+        child(given.child, given.parts)
         return
     os.chdir(tempfile.mkdtemp(prefix="shoal-kills-"))
     trials = Trials(given.rows, random.Random(given.seed))
