@@ -174,6 +174,7 @@ BAD = {
     "kept": (FRAME, {"keep": ["who"]}, "as pseudonym and keep"),
     "two": (FRAME, {"pseudonym": ["who", "age"]}, "not a word"),
     "stream": (FRAME, {"engine": "stream"}, "in memory"),
+    "spark": (FRAME, {"engine": "spark"}, "in memory"),
     "name": (FRAME.rename({"who": "age_low"}), {"pseudonym": "age_low", "cells": "bounds"}, "two columns"),
 }
 

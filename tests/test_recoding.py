@@ -314,8 +314,10 @@ def test_the_command_line_writes_and_applies(
     capfd.readouterr()
     assert guarded(app_of(), ["apply", "new.csv", "--recoding", "o.json", "-o", "n2.csv", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["records"] == 200
+    people(2).drop("town").write_csv("other.csv")
     before = {path.name for path in tmp_path.iterdir()}
     for bad in (
+        ["apply", "other.csv", "--recoding", "o.json", "-o", "x.csv"],
         ["apply", "new.csv", "--recoding", "nothing.json", "-o", "x.csv"],
         ["apply", "new.csv", "--recoding", "new.csv", "-o", "x.csv"],
         ["apply", "new.csv", "--recoding", "o.json", "-o", "new.csv"],
