@@ -194,6 +194,15 @@ def test_a_sqlite_column_of_several_types_is_told_without_a_cell() -> None:
     assert as_text.height == 5001
 
 
+def test_a_text_with_a_zero_byte_is_refused_by_its_column() -> None:
+    in_sqlite("create table people (age int, note text)")
+    in_sqlite(*[f"insert into people values ({age}, '{CELL}' || char(0) || 'x')" for age in AGES])
+    frame = shoal.read_database("sqlite:in.db#people").frame
+    with pytest.raises(DataError, match="zero byte") as caught:
+        shoal.anonymize(frame, k=3, quasi=["age"], keep=["note"])
+    said_by(caught.value, CELL)
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

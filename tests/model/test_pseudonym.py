@@ -74,6 +74,7 @@ def test_missing_marks_are_no_identifiers():
     [
         pl.Series("who", [271828.5]),
         pl.Series("who", [2.0**60]),
+        pl.Series("who", [271_828_182.0], dtype=pl.Float32),
         pl.Series("who", [float("inf")]),
         pl.Series("who", [Decimal("271828.50")]),
         pl.Series("who", [True]),

@@ -93,7 +93,8 @@ def identifiers_of(series: pl.Series, missing: tuple[str, ...] = ()) -> pl.Serie
     if kind.is_integer() or isinstance(kind, pl.Null):
         return series.cast(pl.String)
     if kind.is_float():
-        exact = (series == series.floor()) & (series.abs() < EXACT)
+        limit = {"Float16": 2.0**11, "Float32": 2.0**24}.get(kind.base_type().__name__, EXACT)
+        exact = (series == series.floor()) & (series.abs() < limit)
         text = series.set(~exact, None).cast(pl.Int64).cast(pl.String)
     elif kind.is_decimal():
         text = _whole(series.cast(pl.String))
