@@ -89,10 +89,15 @@ def test_steps_tell_loss_and_floor_as_numbers():
     assert words[-1].least == improving[-1].least
 
 
-def test_a_short_run_proves_its_bound_once():
+def test_a_run_tells_its_floor_before_it_improves():
     told = []
-    shoal.anonymize(TABLE, k=3, quasi=["age"], unit="rows", progress=lambda what, _: told.append(what))
-    assert {what.least for what in told} == {None}
+    release = shoal.anonymize(
+        TABLE, k=4, quasi=["age"], unit="rows", progress=lambda what, _: told.append(what)
+    )
+    first = next(at for at, what in enumerate(told) if what.least is not None)
+    assert all(what.loss is None for what in told[:first])
+    assert {what.least for what in told[first:]} == {told[first].least}, "proved once"
+    assert told[first].least <= release.certificate.loss_percent
 
 
 def test_the_verdict_knows_the_sizes_of_classes():

@@ -11,7 +11,7 @@ import pytest
 
 import shoal
 from mixed_tables import mixed_table, mixed_words
-from shoal.check import judge
+from shoal.check.judge import judge
 from shoal.check.passing import RECORDS, ValuesThere
 from shoal.check.tally import ClassTally
 from shoal.encode import encode

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from shoal.errors import MissingExtra, PlanError, choices
@@ -48,6 +49,8 @@ __all__ = [
 ]
 
 ENGINES = ("memory", "stream", "spark")
+NEEDED = {"spark": ("pyspark",)}
+"""What an engine needs that is not among the usual parts."""
 
 
 class Table(Protocol):
@@ -225,10 +228,8 @@ def load(name: str) -> Engine[Any, Any, Any, Any]:
     """The engine of that name."""
     if name not in ENGINES:
         raise PlanError(f"There is no engine {name!r}. {choices(('auto', *ENGINES))}", field="engine")
-    try:
-        engine: Engine[Any, Any, Any, Any] = import_module(f"shoal.engines.{name}").ENGINE
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("shoal"):
-            raise
-        raise MissingExtra(error.name, extra=name) from None
+    for part in NEEDED.get(name, ()):
+        if find_spec(part) is None:
+            raise MissingExtra(part, extra=name)
+    engine: Engine[Any, Any, Any, Any] = import_module(f"shoal.engines.{name}").ENGINE
     return engine

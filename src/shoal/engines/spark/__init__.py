@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyspark  # noqa: F401  (the extra must be there)
 
 from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines import Engine
