@@ -269,3 +269,13 @@ def test_a_comparison_becomes_a_frame():
     frame = found.to_frame()
     assert frame["method"].to_list() == [trial.method for trial in found.trials]
     assert frame["loss_percent"].to_list() == [trial.loss_percent for trial in found.trials]
+
+
+def test_groups_tell_who_stands_behind_which_line_of_ids_too():
+    jobs = [f"job{at}" for at in range(12)] * 2
+    frame = pl.DataFrame({"job": jobs, "row": [str(at) for at in range(24)]})
+    release = shoal.anonymize(frame, k=4, quasi=["job"], keep=["row"], cells="id")
+    rows = release.table["row"].to_list()
+    pairs = zip(release.groups.line.tolist(), release.groups.source.tolist(), strict=True)
+    assert all(rows[line] == str(source) for line, source in pairs)
+    assert not release.table["job"].is_in(jobs).all(), "some cell is an id"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.bound import value_of
@@ -58,9 +59,13 @@ class Opened:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finished:
-    """A finished table: `judged` with sets as texts, `written` with their ids where the plan wants them."""
+    """A finished table: `judged` with sets as texts, `written` with their ids where the plan wants them.
+
+    `behind` says who stands behind the lines of the one, `groups` who behind those of the other.
+    """
 
     judged: pl.DataFrame
+    behind: Groups
     written: pl.DataFrame
     groups: Groups
     lookups: Mapping[str, pl.DataFrame] = field(default_factory=dict)
@@ -137,10 +142,11 @@ class Memory:
 
         judged, groups = recode(table.frame.with_columns(table.pseudonyms), coded, grouping, plan)
         if plan.cells != "id":
-            return Finished(judged, judged, groups, seal=mark_of(judged))
-        written, lookups = to_ids(judged, coded.columns)
+            return Finished(judged, groups, judged, groups, seal=mark_of(judged))
+        written, lookups, order = to_ids(judged, coded.columns)
         marks = {name: digest_of(lookup, name) for name, lookup in lookups.items()}
-        return Finished(judged, written, groups, lookups, marks, mark_of(written, *lookups.values()))
+        moved = groups if groups.line is None else replace(groups, line=np.argsort(order)[groups.line])
+        return Finished(judged, groups, written, moved, lookups, marks, mark_of(written, *lookups.values()))
 
     def check(
         self,
@@ -159,15 +165,15 @@ class Memory:
             plan,
             coded.columns,
             withheld=withheld,
-            persons=None if unit is None else behind(plan, table.frame, published.groups, unit),
-            named=None if named is None else behind(plan, table.frame, published.groups, named),
+            persons=None if unit is None else behind(plan, table.frame, published.behind, unit),
+            named=None if named is None else behind(plan, table.frame, published.behind, named),
             key=table.key,
             trees=coded.held.trees if coded.held is not None else {},
         )
 
     def whom(self, table: Opened, published: Finished, plan: Plan, coded: Coded) -> tuple[Repeats, ...]:
         """Identifiers that repeat, and columns without a role that seem to name persons."""
-        check_whom(plan, table.frame, published.judged, published.groups)
+        check_whom(plan, table.frame, published.judged, published.behind)
         guessed = repeats_in(table.frame, plan.columns, unit=plan.unit, count=plan.count)
         return (*repeats(plan, table.frame), *guessed)
 

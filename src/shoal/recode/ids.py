@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import DataError, NotAnonymous
 from shoal.model.cell import parse_set, print_set
@@ -22,8 +24,13 @@ ID = "group"
 SHORT = 10
 
 
-def to_ids(table: pl.DataFrame, columns: Sequence[Column]) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-    """The table with an id for every set of two or more, and by column who belongs to which id."""
+def to_ids(
+    table: pl.DataFrame, columns: Sequence[Column]
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame], NDArray[np.uint32]]:
+    """The table with an id for every set of two or more, by column who belongs to which id, and the order.
+
+    Ids stand in another order than sets; line i of the new table is line `order[i]` of the old.
+    """
     lookups: dict[str, pl.DataFrame] = {}
     for column in columns:
         if column.axes[0].form != SET:
@@ -45,7 +52,8 @@ def to_ids(table: pl.DataFrame, columns: Sequence[Column]) -> tuple[pl.DataFrame
                     f"The ids of column {column.name!r} do not stand for its sets one by one."
                 )
             table = table.with_columns(named)
-    return anew(table.sort(table.columns, nulls_last=True)), lookups
+    order = table.select(pl.arg_sort_by(table.columns, nulls_last=True, maintain_order=True)).to_series()
+    return anew(table[order]), lookups, order.to_numpy()
 
 
 def _id_name(column: str) -> str:

@@ -149,7 +149,7 @@ def release_register(
     )
     certificate = replace(certificate, factor=None, series=place)
     groups = Groups(shown.label.astype(np.int32), None, np.arange(source.size), source.astype(np.int32))
-    finished = Finished(published, published, groups, seal=mark_of(published))
+    finished = Finished(published, groups, published, groups, seal=mark_of(published))
     kept = replace(kept, marks=marks_of(plan, kept.key), kinds={c.name: c.kind for c in coded.columns})
     progress("done", 1.0)
     return Release(
