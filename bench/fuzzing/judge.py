@@ -394,8 +394,8 @@ def _counted(values: Iterable[Any], many: Sequence[int]) -> Counter[Any]:
 def _agrees(said: float, own: float) -> bool:
     """Whether a public figure is the exact one, or that rounded up to three digits."""
     slack = 1e-9 + NEAR * abs(own)
-    if own <= 0:
-        return abs(said) <= slack
+    if own <= 1e-9:  # too small for its digits to matter, and for a step of them
+        return abs(said - own) <= slack
     step = 10.0 ** (math.floor(math.log10(own)) - 2)
     return own - slack <= said <= math.ceil(own / step - 1e-9) * step + slack
 
