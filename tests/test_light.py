@@ -46,7 +46,7 @@ ASKED = {
     ),
     "a release": (
         "run('anonymize', 'in.csv', '-k', '5', '-q', 'age', '-o', 'out.csv')",
-        {"matplotlib", "jinja2"},
+        {"matplotlib", "jinja2", "pandas"},
     ),
 }
 START = """

@@ -19,7 +19,7 @@ from shoal.kernels.crowd.cheapest_first import cheapest_windows
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, SET
 
-__all__ = ["Boxes", "boxes_below", "by_row", "hold_all_columns", "most_boxes", "smallest_shares"]
+__all__ = ["Boxes", "boxes_below", "by_row", "left_out", "most_boxes", "smallest_shares"]
 
 FULL_UP_TO = 1200
 """Entries a distinct row may have for a try without a cap: Adult's eight columns have 950."""
@@ -86,12 +86,16 @@ def most_boxes(coded: Coded, k: int, cap: float, room: int, work: float = np.inf
     return many or few, few
 
 
-def hold_all_columns(coded: Coded) -> bool:
-    """Whether no number column is left out and no set of labels is charged less than it costs."""
+def left_out(coded: Coded) -> float:
+    """The part of a row's full loss that boxes do not charge: of labels all but one step, of numbers all.
+
+    0 where no number column is left out and no set of labels is charged less than it costs.
+    """
     metric = coded.metric
-    lines = ((metric.form == LINE) & (metric.most > 0.0)).sum()
-    labels = ((metric.form == SET) & (metric.size > 2) & (metric.most > 0.0)).sum()
-    return bool(lines <= 1 and labels == 0)
+    lines = np.sort(metric.most[metric.form == LINE])[:-1]  # one of them is the sweep
+    labels = (metric.form == SET) & (metric.size > 2)
+    short = metric.most[labels] * (1.0 - 1.0 / (metric.size[labels] - 1))
+    return float((lines.sum() + short.sum()) / coded.weight) if coded.weight > 0.0 else 0.0
 
 
 def smallest_shares(boxes: Boxes, k: int) -> float:

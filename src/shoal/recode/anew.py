@@ -72,5 +72,6 @@ def _fresh(cells: Any) -> Any:
         wide = cells.cast(pa.float32()) if pa.types.is_float16(kind) else cells
         wide = pc.add(wide, pa.scalar(0.0, wide.type))  # 0.0 for -0.0
         cells = pc.if_else(pc.is_nan(wide), pa.scalar(None, wide.type), wide).cast(kind)
-    # unlike a cast or a slice, which leave bytes where a cell is null
-    return pc.take(cells, pa.array(np.arange(len(cells))))
+    # unlike a cast or a slice, which leave bytes where a cell is null; and places of Polars, since Arrow
+    # loads pandas to look at those of NumPy
+    return pc.take(cells, pl.int_range(len(cells), eager=True).to_arrow())
