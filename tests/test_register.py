@@ -229,6 +229,17 @@ def test_those_who_are_forgotten_are_not_in_the_state(series, tables, tmp_path):
     assert release.lists.filter(pl.col("since") == 1).height == tables[0].height
 
 
+def test_nobody_is_forgotten_who_is_in_the_table(series, tables, tmp_path):
+    gone = tables[1]["who"].to_list()[:2]
+    error = refuses(
+        tmp_path,
+        shoal.DataError,
+        "2 of those to be forgotten are in the table",
+        lambda: series.release(tables[1], tmp_path / "q2.csv", forget=[*gone, "canary-nobody"]),
+    )
+    assert error.field == "forget"
+
+
 def test_the_state_and_the_certificate_tell_nothing_of_a_person(tmp_path):
     luck = np.random.default_rng(1)
     tree = shoal.Hierarchy.of_paths([(f"canary-leaf-{i}", f"canary-node-{i // 4}") for i in range(16)])

@@ -170,7 +170,7 @@ def longer_there(its):
 
 
 def another_beginning(its):
-    at = int(np.flatnonzero(its["state"].since == 1)[0])
+    at = int(np.flatnonzero((its["state"].since == 1) & (its["state"].stay > 0))[0])
     its["state"] = with_line(its, "since", at, 3)
 
 
@@ -198,7 +198,7 @@ def another_name(its):
 
 
 def a_school_that_nobody_left(its):
-    past = np.concatenate([its["state"].past, np.array([[0, 1]], np.int32)])
+    past = np.concatenate([its["state"].past, np.array([[0, 9999]], np.int32)])
     its["state"] = replace(its["state"], past=past)
 
 

@@ -118,6 +118,29 @@ def test_a_register_is_published_and_verified(register):
     assert shown.exit_code == 0
 
 
+def test_a_state_is_verified_with_the_table_behind_it(register, capfd):
+    assert run(*follow(register)).exit_code == 0
+    words = [
+        "verify",
+        register / "q2.csv",
+        register / "q2.certificate.json",
+        "--before",
+        register / "q1.csv",
+    ]
+    asked = " ".join(run(*words, "--original", register / "apr.csv").output.split())
+    assert "--state" in asked.partition("give ")[2]
+    given = ["--original", register / "apr.csv", "--receipt", register / "q2.receipt.json"]
+    shown = run(*words, *given, "--state", register / "q2.state", "--json")
+    said = {one["claim"]: one["holds"] for one in json.loads(shown.output)["findings"]}
+    assert shown.exit_code == 0
+    assert all(said[claim] for claim in ("state", "former state", "rows", "persons"))
+    wrong = run(*words, "--state", register / "q1.state")
+    assert wrong.exit_code == 3
+    assert "is of release 1; this is release 2" in " ".join(wrong.output.split())
+    assert "canary" not in asked + shown.output + wrong.output
+    refused(register, [*words, "--state", register / "apr.csv"], "no file that Shoal wrote", capfd)
+
+
 def test_a_state_is_followed_once_or_redone(register, capfd):
     assert run(*follow(register)).exit_code == 0
     refused(register, follow(register, name="q3.csv"), "already made after this state", capfd)

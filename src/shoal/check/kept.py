@@ -12,7 +12,7 @@ from shoal.model.coded import Coded
 from shoal.model.register import RegisterState
 from shoal.model.standing import Ground, Sides, ground_of
 
-__all__ = ["Told", "judge_kept"]
+__all__ = ["Told", "content_of", "equal_sides", "judge_kept"]
 
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
@@ -76,7 +76,7 @@ def _judge_absent(
     for name in ("school", "since"):
         same &= bool((getattr(former, name)[one] == getattr(state, name)[other]).all())
     for place in range(former.cut.shape[1]):
-        same &= _equal(_content(former, one, place), _content(state, other, place))
+        same &= equal_sides(content_of(former, one, place), content_of(state, other, place))
     if not same or state.stay[other].any():
         yield "The state says of somebody who left what was not shown."
 
@@ -92,7 +92,9 @@ def _differ(
     for place, column in enumerate(ground.columns):
         new = told.finer[:, place] | ground.is_free
         old = np.flatnonzero(~new)
-        if not _equal(_content(former, at_former[old], place), _content(state, at_now[old], place)):
+        if not equal_sides(
+            content_of(former, at_former[old], place), content_of(state, at_now[old], place)
+        ):
             return True
         rows = np.flatnonzero(new)
         low, high = told.low[rows, place], told.high[rows, place]
@@ -100,7 +102,7 @@ def _differ(
             values, missing = np.append(column.numbers[0], np.nan), column.axes[0].missing
             ends = np.stack([values[low], values[high]], axis=1)
             ends[(high == missing) & (low != missing)] = -np.inf, np.inf
-            if not _equal(ends, _content(state, at_now[rows], place)):
+            if not equal_sides(ends, content_of(state, at_now[rows], place)):
                 return True
             continue
         its = (kept.low, kept.out_low, kept.high, kept.out_high)
@@ -110,12 +112,13 @@ def _differ(
     return False
 
 
-def _content(state: RegisterState, lines: Rows, place: int) -> Sides:
+def content_of(state: RegisterState, lines: Rows, place: int) -> Sides:
+    """What some lines of a state cover on one column; everybody of them was shown something."""
     sides: Sides = state.sides[place]
     return np.asarray(sides[state.cut[lines, place]])
 
 
-def _equal(one: Sides, other: Sides) -> bool:
+def equal_sides(one: Sides, other: Sides) -> bool:
     """Whether sides cover the same, line by line; missing is the same as missing."""
     if not len(one) and not len(other):
         return True

@@ -30,7 +30,7 @@ from shoal.model.series import SCHOOL, SINCE
 from shoal.model.standing import Ground, ground_of
 from shoal.model.verdict import Ruling
 
-__all__ = ["Line", "judge_lists", "judge_register", "rule_lists"]
+__all__ = ["Line", "judge_lists", "judge_register", "rule_lists", "schools_of", "shown_of"]
 
 Rows = NDArray[np.int64]
 
@@ -127,10 +127,15 @@ def judge_register(
     if np.unique(line.source).size != line.source.size or len(line.source) != table.height:
         yield "A person has two lines, or a line has nobody behind it."
         return
-    schools = table[SCHOOL].fill_null(-1).to_numpy().astype(np.int64)
+    schools = schools_of(table)
     yield from _judge_members(schools, lists, line, state.number)
     yield from _judge_moves(schools, lists, plan, line, former, state.number)
     yield from _judge_cells(table, schools, plan, coded, line, former, state)
+
+
+def schools_of(table: pl.DataFrame) -> Rows:
+    """The school of every line, -1 where it has none; a table that was read is texts."""
+    return table[SCHOOL].cast(pl.Int64, strict=False).fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _judge_members(schools: Rows, lists: pl.DataFrame, line: Line, number: int) -> Iterator[str]:
@@ -206,7 +211,7 @@ def _judge_cells(
     And the state says just that.
     """
     ground = ground_of(coded, former.lines("cut", line.former, -1), former.sides, former.key)
-    shown_low, shown_high, unfit = _shown(table, plan, ground)
+    shown_low, shown_high, unfit = shown_of(table, plan, ground)
     if unfit:
         yield f"{unfit} lines have cells that cannot be read."
         return
@@ -237,7 +242,7 @@ def _judge_cells(
     yield from judge_kept(told, coded, line.former, line.now, former, state)
 
 
-def _shown(
+def shown_of(
     table: pl.DataFrame, plan: Plan, ground: Ground
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
     """The codes that each line's cells cover, and how many lines cannot be read."""

@@ -539,6 +539,14 @@ Before = Annotated[
         help="A release that this one follows in a series, its certificate beside it. Repeatable.",
     ),
 ]
+State = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The private state of a register, with --before and --original: also who stands behind each "
+        "line, and what all cells shown of him tell.",
+    ),
+]
 Series = Annotated[
     str | None,
     typer.Option(metavar=_choices("series"), help=_means("series"), rich_help_panel=RESULT),

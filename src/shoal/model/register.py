@@ -93,9 +93,18 @@ class RegisterState:
             getattr(self, name).shape != shape for name, shape in shapes.items()
         ):
             return False
+        if any(
+            getattr(self, name).dtype != np.int32 for name in ("school", "cut", "since", "stay", "past")
+        ):
+            return False
         names = np.ascontiguousarray(self.person).view(f"S{DIGEST}").ravel()
         in_order = self.person.dtype == np.uint8 and bool((names[1:] > names[:-1]).all())
         sides = all(
+            (its.dtype == np.uint8 and its.shape[1:] == (DIGEST,))
+            if kind == "tree"
+            else (its.dtype == np.float64 and its.shape[1:] == (2,))
+            for its, kind in zip(self.sides, self.kinds.values(), strict=True)
+        ) and all(
             bool(((self.cut[:, place] >= NOBODY) & (self.cut[:, place] < len(its))).all())
             for place, its in enumerate(self.sides)
         )
@@ -183,13 +192,15 @@ class RegisterState:
         return file.getvalue()
 
     @classmethod
-    def of_bytes(cls, content: bytes) -> RegisterState:
-        """Read what `to_bytes` wrote."""
+    def of_bytes(cls, content: bytes, field: str = "after") -> RegisterState:
+        """Read what `to_bytes` wrote; errors name the field that gave it."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 head = json.loads(file["head"].tobytes())
                 if str(head.pop("format")).partition(".")[0] != FORMAT.partition(".")[0]:
-                    raise DataError("The state was written by another version of Shoal. Use that one.")
+                    raise DataError(
+                        "The state was written by another version of Shoal. Use that one.", field=field
+                    )
                 arrays = {name: file[name] for name in (*LINES, "past")}
                 sides = tuple(file[f"side{place}"] for place in range(arrays["cut"].shape[1]))
                 state = cls(key=bytes.fromhex(head.pop("key")), sides=sides, **arrays, **head)
@@ -198,7 +209,7 @@ class RegisterState:
         except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile):
             raise DataError(
                 "The state cannot be read: it is no file that Shoal wrote, or it was changed.",
-                field="after",
+                field=field,
             ) from None
         return state
 

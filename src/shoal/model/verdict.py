@@ -26,6 +26,7 @@ GIVE = {
     "graphs": "Give the graphs.",
     "missing": "Give the missing marks.",
     "before": "Give the former releases.",
+    "state": "Give the state.",
     "key": "Give the key.",
 }
 """How a finding asks for what `verify` was not given, by its keyword."""

@@ -23,7 +23,7 @@ from shoal.read.state import read_lists
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["list_findings", "mixed_beside", "of_rows"]
+__all__ = ["list_findings", "lists_of", "mixed_beside", "of_rows"]
 
 
 def of_rows(certificate: Certificate) -> Certificate:
@@ -57,7 +57,7 @@ def list_findings(
     if not isinstance(release, str | os.PathLike):
         yield Finding("lists", None, "Not a file: the lists beside it were not compared. Give the file.")
         return
-    content = _lists_of(release)
+    content = lists_of(release)
     same = hashlib.sha256(content).hexdigest() == series.register.lists
     detail = f"The lists {'are' if same else 'are not'} those that were certified (SHA-256)."
     yield Finding("lists", same, detail)
@@ -67,7 +67,7 @@ def list_findings(
         return
     faults = [*judge_lists(table, lists, None, certificate.plan, series.number)]
     for path in before:
-        former = read_lists(_lists_of(path))
+        former = read_lists(lists_of(path))
         faults += [
             one
             for one in judge_lists(table, lists, former, certificate.plan, series.number)
@@ -94,7 +94,7 @@ def mixed_beside(release: Any, certificate: Certificate) -> tuple[Mixed, ...]:
 
     if of_rows(certificate) is certificate or not isinstance(release, str | os.PathLike):
         return ()
-    lists = read_lists(_lists_of(release))
+    lists = read_lists(lists_of(release))
     found = []
     for name in certificate.plan.sensitive:
         if name not in lists.columns or not lists.height:
@@ -107,7 +107,8 @@ def mixed_beside(release: Any, certificate: Certificate) -> tuple[Mixed, ...]:
     return tuple(found)
 
 
-def _lists_of(release: str | os.PathLike[str]) -> bytes:
+def lists_of(release: str | os.PathLike[str]) -> bytes:
+    """The file of lists beside a release."""
     path = register_beside(Files.beside(Path(release))).lists
     assert path is not None, "a register has lists"
     try:

@@ -20,7 +20,7 @@ from shoal.check.series import Line, judge_register, rule_lists
 from shoal.encode import code, survey
 from shoal.encode.published import as_published
 from shoal.engines.memory import Finished
-from shoal.errors import PlanError
+from shoal.errors import DataError, PlanError
 from shoal.group.standing.cells import Shown, show
 from shoal.group.standing.lists import Enlisted
 from shoal.model.certificate import Certificate
@@ -98,9 +98,11 @@ def release_register(
         known = survey(table, replace(rows_plan, keep=(*plan.sensitive, *plan.keep)))
         check_kinds(known)
         coded = code(table, known, rows_plan)
-        state, forgotten = former.state.without(persons_of(pl.Series([*forget]), former.state.key))
+        persons = persons_of(ids, former.state.key)
+        gone = persons_of(pl.Series([*forget]), former.state.key)
+        check_gone(gone, persons)
+        state, forgotten = former.state.without(gone)
         number = state.number + 1
-        persons = persons_of(ids, state.key)
         at_former = state.find(persons)
         was = state.lines("cut", at_former, NOBODY)
         ground = ground_of(coded, was, state.sides, state.key)
@@ -182,6 +184,17 @@ def check_kinds(known: Known) -> None:
     for book in known.books:
         if book.column.kind not in {"number", "date", "tree"}:
             raise unfit_for_register(book.column.name, book.column.kind)
+
+
+def check_gone(gone: NDArray[np.uint8], persons: NDArray[np.uint8]) -> None:
+    """Refuse to forget those who are in the table: they would be listed again as if they were new."""
+    there = len({*map(bytes, gone)} & {*map(bytes, persons)}) if len(gone) else 0
+    if there:
+        raise DataError(
+            f"{there:,} of those to be forgotten are in the table. What was published of them would count "
+            "for nothing. Leave their rows out, now and later.",
+            field="forget",
+        )
 
 
 def _times(state: RegisterState, at_former: Rows, ground: Ground, number: int) -> tuple[Codes, Codes]:

@@ -24,7 +24,7 @@ from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan, words_of
 from shoal.model.pseudonym import Key
 from shoal.model.receipt import Receipt
-from shoal.model.verdict import Finding
+from shoal.model.verdict import GIVE, Finding
 from shoal.read.frames import to_polars
 from shoal.read.key import read_key
 from shoal.read.scan import scan_table
@@ -43,6 +43,7 @@ from shoal.run.findings import (
 )
 from shoal.run.listed import list_findings, of_rows
 from shoal.run.plans import graphs_of
+from shoal.run.stated import Stated, person_findings, state_findings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,6 +63,7 @@ def verify(
     missing: Sequence[str] = (),
     delimiter: str | None = None,
     before: Sequence[Any] = (),
+    state: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
@@ -69,7 +71,9 @@ def verify(
     `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
     are needed for the loss of trees, graphs for that of regions, missing marks for the original. Lookups of
     published ids are looked for beside the release. `before` are files of releases that this one follows in
-    a series, with their certificates beside them. `key` is the file of the key of pseudonyms, which are
+    a series, with their certificates beside them. `state` is the file of the private state of a register:
+    with the original, and the state of the release before beside that one, everybody's line and what all
+    cells shown of him tell are judged again. `key` is the file of the key of pseudonyms, which are
     recomputed from the original.
     """
     table, digest = _table_of(release, delimiter)
@@ -88,8 +92,14 @@ def verify(
         raise PlanError("The receipt is not a file that Shoal wrote.")
     table, findings = _written_out(_by_one_clock(table, certificate), release, certificate, lookups or {})
     findings += others
-    findings += verify_chain(certificate, [_former(one, delimiter) for one in before])
+    former = [_former(one, delimiter) for one in before]
+    findings += verify_chain(certificate, former)
     findings += list_findings(table, release, certificate, before, hierarchies or {})
+    stated = None
+    if state is not None:
+        chain = [(path, paper) for path, (paper, _) in zip(before, former, strict=True)]
+        of_state, stated = state_findings(table, release, certificate, chain, state)
+        findings += of_state
     was, _ = _table_of(original, delimiter) if original is not None else (None, None)
     findings += _findings(
         table,
@@ -101,6 +111,7 @@ def verify(
         graphs=graphs_of(graphs or {}),
         missing=words_of("missing", missing),
         key=_key_of(key),
+        stated=stated,
     )
     return tuple(findings)
 
@@ -123,6 +134,7 @@ def _findings(
     graphs: Mapping[str, Graph],
     missing: tuple[str, ...],
     key: Key | None,
+    stated: Stated | None,
 ) -> list[Finding]:
     """Every claim that can be recomputed from what is given, and those that cannot, in order."""
     findings = [*run_findings(certificate, receipt)]
@@ -162,8 +174,10 @@ def _findings(
         findings += verify_original(
             table, certificate, original, coded.plain, seen=plain, missing=missing, key=key
         )
+    elif stated is not None:
+        findings += person_findings(table, original, plan, stated)
     else:
-        detail = "Who stands behind a line of a register is known to its state alone, which saw it judged."
+        detail = f"Who stands behind a line of a register is known by its state alone. {GIVE['state']}"
         findings.append(Finding("rows", None, detail))
     if seen is None:
         detail = f"Published cells do not tell the unit of a release with hidden cells. {GIVE_RECEIPT}"

@@ -31,6 +31,7 @@ def verify(
     decimal: o.Decimal = None,
     sheet: o.Sheet = None,
     before: o.Before = None,
+    state: o.State = None,
     key: o.KeyUsed = None,
     strict: o.Strict = False,
     as_json: o.Json = False,
@@ -56,6 +57,7 @@ def verify(
         missing=marks_beside(given),
         delimiter=sign_of(delimiter),
         before=before or (),
+        state=state,
         key=key,
     )
     fails = any(finding.holds is False for finding in findings)

@@ -24,6 +24,7 @@ GIVEN = {
     "graphs": "--graph",
     "missing": "--missing",
     "before": "--before",
+    "state": "--state",
     "key": "--key",
 }
 """The options of `shoal verify` that give what a finding needs."""
