@@ -58,7 +58,7 @@ def test_the_zip_areas_form_one_connected_map():
 
 def test_the_plan_of_the_example_counts_patients():
     table = shoal.read_table(EXAMPLES / "hospital.csv").frame
-    words = shoal.read_plan(EXAMPLES / "hospital-plan.yaml")
+    words = shoal.plan_words(EXAMPLES / "hospital-plan.yaml")
     release = shoal.anonymize(table, **words)
     quasi, patients, illnesses = list(words["quasi"]), defaultdict(set), defaultdict(set)
     who = table["patient_id"].gather(release.groups.source).to_list()
@@ -73,7 +73,7 @@ def test_the_plan_of_the_example_counts_patients():
 
 def test_the_example_is_not_published_by_rows_unless_someone_asks_for_it():
     table = shoal.read_table(EXAMPLES / "hospital.csv").frame
-    words = {**shoal.read_plan(EXAMPLES / "hospital-plan.yaml"), "rules": (), "unit": None}
+    words = {**shoal.plan_words(EXAMPLES / "hospital-plan.yaml"), "rules": (), "unit": None}
     with pytest.raises(shoal.TooFewPersons) as caught:
         shoal.anonymize(table, **words)
     # what docs/how-to/whom.md says of it

@@ -32,7 +32,7 @@ def run(*words: str) -> None:
 
 def test_a_first_plan_runs_to_the_report_without_an_edit(admissions, capfd):
     run("plan", "admissions.csv", "-o", "plan.yaml")
-    words = shoal.read_plan("plan.yaml")
+    words = shoal.plan_words("plan.yaml")
     assert words["unit"] == "patient_nbr"
     assert words["identifier"] == ("encounter_id", "patient_nbr")
     assert words["missing"] == ("?",)

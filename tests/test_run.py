@@ -247,10 +247,27 @@ def test_a_plan_is_given_as_a_file_or_as_it_was_read(tmp_path):
     path.write_text("k: 3\nquasi: [age, sex]\nidentifier: [name]\nunit: rows\n")
     frame = pl.DataFrame(CELLS)
     by_file = shoal.anonymize(frame, path)
-    assert by_file.plan == shoal.anonymize(frame, shoal.read_plan(path)).plan
+    plan = shoal.read_plan(path)
+    assert isinstance(plan, shoal.Plan)
+    assert (plan.k, plan.quasi, plan.unit) == (3, ("age", "sex"), "rows")
+    assert shoal.read_plan(path, k=2, quasi="age").quasi == ("age",)
+    assert by_file.plan == shoal.anonymize(frame, plan).plan
+    assert by_file.plan == shoal.anonymize(frame, shoal.plan_words(path)).plan
     assert shoal.anonymize(frame, str(path), k=2).plan.k == 2
     with pytest.raises(shoal.PlanError, match=r"The second argument is a shoal\.Plan"):
         shoal.anonymize(frame, 5)
+
+
+def test_a_plan_file_that_leaves_something_open_is_read_as_words(tmp_path):
+    path = tmp_path / "plan.yaml"
+    path.write_text("quasi: [age, sex]\n")
+    assert shoal.plan_words(path) == {"quasi": ("age", "sex")}
+    with pytest.raises(shoal.PlanError, match="Nothing says k") as caught:
+        shoal.read_plan(path)
+    assert caught.value.field == "k"
+    assert shoal.read_plan(path, k=4).k == 4
+    with pytest.raises(shoal.PlanError, match="Did you mean 'sensitive'"):
+        shoal.read_plan(path, k=4, sensitve="sex")
 
 
 @pytest.mark.parametrize(

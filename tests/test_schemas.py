@@ -124,7 +124,7 @@ def test_a_plan_file_that_no_run_takes_is_a_fault(wrong, tmp_path):
     assert [*faults(wrong, SCHEMA["plan"])]
     (tmp_path / "plan.yaml").write_text(yaml.safe_dump({"k": 2, "quasi": ["age"]} | wrong))
     with pytest.raises(shoal.PlanError):
-        shoal.anonymize(FRAME, **shoal.read_plan(tmp_path / "plan.yaml"))
+        shoal.anonymize(FRAME, **shoal.plan_words(tmp_path / "plan.yaml"))
 
 
 @pytest.mark.parametrize("name", FIELDS)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from shoal.read.guess import guess
     from shoal.read.hierarchy import parse_builder, parse_hierarchy, read_hierarchies, read_hierarchy
     from shoal.read.large import is_large
-    from shoal.read.plan import read_plan
+    from shoal.read.plan import plan_words
     from shoal.read.release import ReleaseRead, read_release
     from shoal.read.scan import Scan, scan_table
     from shoal.read.spark import close_spark, read_spark
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from shoal.run.first_plan import write_plan
     from shoal.run.following import Series
     from shoal.run.outsider import attack, attack_series, risk
+    from shoal.run.plans import read_plan
     from shoal.run.preview import preview_hierarchy, profile
     from shoal.run.recoding import Applied, Recoding
     from shoal.run.release import Release
@@ -163,6 +164,7 @@ _HOMES = {
     "parse_hierarchy": "read.hierarchy",
     "parse_outline": "model.outline",
     "place_of": "database.address",
+    "plan_words": "read.plan",
     "prefixes": "model.hierarchy",
     "preview_hierarchy": "run.preview",
     "profile": "run.preview",
@@ -171,7 +173,7 @@ _HOMES = {
     "read_graph": "read.graph",
     "read_hierarchies": "read.hierarchy",
     "read_hierarchy": "read.hierarchy",
-    "read_plan": "read.plan",
+    "read_plan": "run.plans",
     "read_table": "read.table",
     "report": "run.report",
     "risk": "run.outsider",
@@ -266,6 +268,7 @@ __all__ = [
     "parse_hierarchy",
     "parse_outline",
     "place_of",
+    "plan_words",
     "prefixes",
     "preview_hierarchy",
     "profile",

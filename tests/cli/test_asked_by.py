@@ -140,7 +140,7 @@ def test_a_first_plan_says_how_its_table_is_written(run, folder):
     (folder / "latin.csv").write_bytes("größe;age\n1;20\n2;21\n".encode("latin-1"))
     ran = run("plan", "latin.csv", "--encoding", "latin-1", "--delimiter", "semicolon", "-o", "first.yaml")
     assert ran.code == 0
-    words = shoal.read_plan("first.yaml")
+    words = shoal.plan_words("first.yaml")
     assert (words["encoding"], words["delimiter"]) == ("latin-1", "semicolon")
     with pytest.raises(shoal.PlanError, match="by 'ending'"):
         shoal.guess_plan(pl.DataFrame({"a": [1]}), ending="csv")

@@ -48,7 +48,7 @@ def test_the_examples_of_all_fields_are_one_plan(tmp_path):
     for without in ({"graphs", "pseudonym"}, {"hierarchies", "count", "series"}):
         path = tmp_path / "plan.yaml"
         path.write_text("".join(line for name, line in lines.items() if name not in without))
-        words = shoal.read_plan(path)
+        words = shoal.plan_words(path)
         assert set(words) == set(FIELDS) - without
         assert shoal.Plan(**words).k == 5
 

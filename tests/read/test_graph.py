@@ -9,7 +9,7 @@ import pytest
 import shoal
 from shoal.errors import PlanError
 from shoal.read.graph import read_graph
-from shoal.read.plan import read_plan
+from shoal.read.plan import plan_words
 
 
 def neighbours(graph: shoal.Graph) -> dict[str, list[str]]:
@@ -78,14 +78,14 @@ def test_a_plan_file_names_graphs(tmp_path: Path) -> None:
     plan.write_text(
         "k: 2\nquasi: [zip]\nkinds: {zip: region}\ngraphs: {zip: edges.csv}\n", encoding="utf-8"
     )
-    assert neighbours(read_plan(plan)["graphs"]["zip"]) == WANTED
+    assert neighbours(plan_words(plan)["graphs"]["zip"]) == WANTED
     plan.write_text(
         "k: 2\nquasi: [zip]\ngraphs:\n  zip: {edges: edges.csv, nodes: nodes.csv}\n", encoding="utf-8"
     )
-    assert "04" in read_plan(plan)["graphs"]["zip"].names
+    assert "04" in plan_words(plan)["graphs"]["zip"].names
     plan.write_text("k: 2\nquasi: [zip]\ngraphs:\n  zip: [1, 2]\n", encoding="utf-8")
     with pytest.raises(PlanError, match="must be a file of edges"):
-        read_plan(plan)
+        plan_words(plan)
 
 
 def test_a_region_needs_a_graph_and_a_graph_makes_a_region() -> None:

@@ -11,7 +11,7 @@ import shoal
 def plan_of(frame: pl.DataFrame, tmp_path) -> tuple[dict, str]:
     text = shoal.guess_plan(frame)
     (tmp_path / "plan.yaml").write_text(text, encoding="utf-8")
-    return shoal.read_plan(tmp_path / "plan.yaml"), text
+    return shoal.plan_words(tmp_path / "plan.yaml"), text
 
 
 def table(**columns) -> pl.DataFrame:
@@ -190,7 +190,7 @@ def test_a_written_plan_is_never_written_over(tmp_path):
 def test_a_plan_as_powershell_writes_it_is_read(encoding, tmp_path):
     path = tmp_path / "plan.yaml"
     path.write_text("k: 5\nquasi: [Größe]\n", encoding=encoding)
-    assert shoal.read_plan(path) == {"k": 5, "quasi": ("Größe",)}
+    assert shoal.plan_words(path) == {"k": 5, "quasi": ("Größe",)}
 
 
 def test_a_column_of_countries_gets_its_regions():

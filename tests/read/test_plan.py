@@ -10,7 +10,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
 from shoal.read.first_plan import guess_plan
-from shoal.read.plan import READERS, read_plan
+from shoal.read.plan import READERS, plan_words
 
 CANARY = "Zyxwvut73"
 
@@ -28,7 +28,7 @@ def write(tmp_path):
 
 def test_a_whole_plan_is_read(write):
     write("China;Asia\n", "trees/land.csv")
-    words = read_plan(
+    words = plan_words(
         write(
             """
             k: 5
@@ -85,12 +85,12 @@ def test_a_whole_plan_is_read(write):
 def test_hierarchies_may_be_a_folder_of_the_plans_own(write):
     write("China;Asia\n", "trees/land.csv")
     write("a;A\na;B\n", "trees/unused.csv")
-    words = read_plan(write("k: 2\nquasi: [land, age]\nhierarchies: trees\n"))
+    words = plan_words(write("k: 2\nquasi: [land, age]\nhierarchies: trees\n"))
     assert set(words["hierarchies"]) == {"land"}
 
 
 def test_names_stay_as_they_are_written(write):
-    words = read_plan(write("quasi: [no, 007, 1990, ~, 'a: b', yes]\nkinds: {no: label, 007: label}\n"))
+    words = plan_words(write("quasi: [no, 007, 1990, ~, 'a: b', yes]\nkinds: {no: label, 007: label}\n"))
     assert words["quasi"] == ("no", "007", "1990", "", "a: b", "yes")
     assert words["kinds"] == {"no": "label", "007": "label"}
 
@@ -129,20 +129,20 @@ def test_names_stay_as_they_are_written(write):
 )
 def test_what_no_plan_has_is_refused(write, text, words):
     with pytest.raises(PlanError, match=words):
-        read_plan(write(text))
+        plan_words(write(text))
 
 
 def test_a_table_given_as_a_plan_is_refused_without_its_cells(write, tmp_path):
     for text in (f"name,age\n{CANARY},3\n", f'a: "{CANARY}\n', f"a: b: {CANARY}\n", f"\t{CANARY}: [\n"):
         with pytest.raises(PlanError) as caught:
-            read_plan(write(text))
+            plan_words(write(text))
         assert CANARY not in str(caught.value)
         assert caught.value.__cause__ is None
     with pytest.raises(PlanError, match="no plan file"):
-        read_plan(tmp_path / "absent.yaml")
+        plan_words(tmp_path / "absent.yaml")
     (tmp_path / "latin.yaml").write_bytes("quasi: [größe]".encode("latin-1"))
     with pytest.raises(PlanError, match="UTF-8"):
-        read_plan(tmp_path / "latin.yaml")
+        plan_words(tmp_path / "latin.yaml")
 
 
 ROWS = 40
@@ -169,7 +169,7 @@ PEOPLE = pl.DataFrame(
 
 
 def test_roles_and_kinds_are_guessed(write):
-    words = read_plan(write(guess_plan(PEOPLE, path="people.csv")))
+    words = plan_words(write(guess_plan(PEOPLE, path="people.csv")))
     assert words["identifier"] == ("Name", "patientId", "token", "serial")
     assert words["quasi"] == ("Geburtsdatum", "age", "zip code", "Sexe", "first seen")
     assert words["sensitive"] == ("Diagnose (ICD)", "annual_income")
@@ -218,14 +218,14 @@ def test_columns_with_odd_names_read_back(write):
         "\x7f",
     ]
     frame = pl.DataFrame({name: ["2020-01-01", "2020-01-02"] for name in names})
-    words = read_plan(write(guess_plan(frame)))
+    words = plan_words(write(guess_plan(frame)))
     assert sorted(sum((words[role] for role in ("identifier", "quasi", "sensitive")), ())) == sorted(names)
     assert yaml.safe_load(guess_plan(frame))["k"] == 5
 
 
 def test_names_of_other_languages_are_understood(write):
     frame = pl.DataFrame({name: ["a", "b"] for name in ("Patienten-Nr", "Größe (cm)", "Gewicht", "Poids")})
-    words = read_plan(write(guess_plan(frame)))
+    words = plan_words(write(guess_plan(frame)))
     assert words["identifier"] == ("Patienten-Nr",)
     assert words["quasi"] == ("Größe (cm)", "Gewicht", "Poids")
 
@@ -233,14 +233,14 @@ def test_names_of_other_languages_are_understood(write):
 def test_a_guess_is_made_for_any_frame_and_refused_for_none(write):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [1.0, None], "x": ["a", "b"]})
-    words = read_plan(write(guess_plan(frame)))
+    words = plan_words(write(guess_plan(frame)))
     assert (words["quasi"], words["kinds"]) == (("age",), {"age": "number"})
     with pytest.raises(DataError, match="not a frame"):
         guess_plan("a,b")
 
 
 def test_a_table_without_anything_to_guess_reads_back_and_is_refused_by_the_plan(write):
-    words = read_plan(write(guess_plan(pl.DataFrame({"x": ["a", "a"]}))))
+    words = plan_words(write(guess_plan(pl.DataFrame({"x": ["a", "a"]}))))
     assert words["quasi"] == ()
     with pytest.raises(PlanError, match="no quasi-identifier"):
         Plan(**words)
@@ -258,7 +258,7 @@ def test_a_table_without_anything_to_guess_reads_back_and_is_refused_by_the_plan
     ],
 )
 def test_formats_of_days_are_guessed_only_where_one_fits(write, days, kind):
-    assert read_plan(write(guess_plan(pl.DataFrame({"birth": days}))))["kinds"] == {"birth": kind}
+    assert plan_words(write(guess_plan(pl.DataFrame({"birth": days}))))["kinds"] == {"birth": kind}
 
 
 def test_every_field_of_a_plan_is_read_by_its_type():

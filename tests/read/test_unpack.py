@@ -156,7 +156,7 @@ def test_a_plan_of_many_megabytes_is_none(tmp_path):
     with path.open("wb") as file:
         file.truncate(65 * 2**20)
     with pytest.raises(shoal.PlanError, match="larger than 64 MB"):
-        shoal.read_plan(path)
+        shoal.plan_words(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
@@ -168,7 +168,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path):
     with pytest.raises(shoal.PlanError):
         shoal.read_hierarchy(path, column="zip")
     with pytest.raises(shoal.PlanError):
-        shoal.read_plan(path)
+        shoal.plan_words(path)
     assert "is a folder" in refusal(tmp_path)
 
 

@@ -181,7 +181,7 @@ def test_from_an_empty_page_to_a_verified_download(serve, window, tmp_path):
             page.get_by_role("link", name=what, exact=True).last.click()
         got[what] = tmp_path / download.value.suggested_filename
         download.value.save_as(got[what])
-    trees = shoal.Plan(**shoal.read_plan(got["Plan"])).hierarchies
+    trees = shoal.read_plan(got["Plan"]).hierarchies
     found = shoal.verify(
         got["Table"], got["Certificate"], original=HOSPITAL, receipt=got["Receipt"], hierarchies=trees
     )
@@ -189,9 +189,7 @@ def test_from_an_empty_page_to_a_verified_download(serve, window, tmp_path):
     report = got["Report"].read_text("utf-8")
     assert "research on lengths of stay" in report
     # the plan that was saved gives the same release on the command line
-    again = shoal.anonymize(
-        shoal.read_table(HOSPITAL).frame, shoal.Plan(**{**shoal.read_plan(got["Plan"]), "effort": "quick"})
-    )
+    again = shoal.anonymize(shoal.read_table(HOSPITAL).frame, shoal.read_plan(got["Plan"], effort="quick"))
     assert again.table.columns == shoal.read_table(got["Table"]).frame.columns
     # what each k costs, and all runs
     page.get_by_role("link", name="Columns").click()

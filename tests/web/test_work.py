@@ -86,7 +86,7 @@ def test_a_run_is_written_into_the_private_folder_and_verifies(hand):
     assert steps[0]["what"] == "encoding"
     assert any(one["loss"] is not None for one in steps)
     again = shoal.read_plan(folder / "plan.yaml")
-    assert shoal.Plan(**again) == PlanForm.of_plain(form_of(hand, effort="quick")).plan()
+    assert again == PlanForm.of_plain(form_of(hand, effort="quick")).plan()
 
 
 def test_the_report_of_a_run_holds_no_cell_and_says_what_is_open(hand):

@@ -140,7 +140,7 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
 
 def engine_of(given: Mapping[str, Any]) -> str:
     """Where the table is worked on: where was said, and as a stream if it is too large for memory."""
-    said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
+    said: Mapping[str, Any] = shoal.plan_words(given["plan"]) if given.get("plan") else {}
     engine = given.get("engine") or said.get("engine", "auto")
     if shoal.is_database(given["file"]) or shoal.is_database(given["output"]):
         if engine in {"stream", "spark"}:
@@ -160,7 +160,7 @@ def engine_of(given: Mapping[str, Any]) -> str:
 def opened(given: Mapping[str, Any], engine: str) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:
     """The table where it is worked on, what was guessed of its file, and its delimiter."""
     if engine == "spark":
-        said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
+        said: Mapping[str, Any] = shoal.plan_words(given["plan"]) if given.get("plan") else {}
         frame = shoal.read_spark(
             given["file"],
             master=given.get("master"),
@@ -194,7 +194,7 @@ def scan_of(given: Mapping[str, Any]) -> shoal.Scan:
 
 def scratch_of(given: Mapping[str, Any]) -> str:
     """The folder for scratch files."""
-    said: Mapping[str, Any] = shoal.read_plan(given["plan"]) if given.get("plan") else {}
+    said: Mapping[str, Any] = shoal.plan_words(given["plan"]) if given.get("plan") else {}
     return str(given.get("scratch") or said.get("scratch") or Path(given["output"]).resolve().parent)
 
 
@@ -228,7 +228,7 @@ def persons_named(path: Path | None) -> tuple[str, ...]:
 
 def plan_words(given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     """The keywords of a plan: the plan file's, with what was typed laid over it, column by column."""
-    words: dict[str, Any] = dict(shoal.read_plan(given["plan"])) if given.get("plan") else {}
+    words: dict[str, Any] = dict(shoal.plan_words(given["plan"])) if given.get("plan") else {}
     _lay_roles(words, given, columns)
     if given.get("rules"):
         words["rules"] = tuple(given["rules"])
@@ -292,7 +292,7 @@ def words_by(path: Path | None) -> dict[str, Any]:
     if path is None:
         return {}
     if path.suffix.lower() != ".json":
-        return dict(shoal.read_plan(path))
+        return dict(shoal.plan_words(path))
     told = _certificate(path).plan
     builders = {name: text for name, text in told.hierarchies.items() if BUILDER.fullmatch(text)}
     return {

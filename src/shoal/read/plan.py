@@ -28,15 +28,16 @@ from shoal.read.hierarchy import (
 )
 from shoal.read.nodes import compose, plain, scalar
 
-__all__ = ["read_plan"]
+__all__ = ["plan_words"]
 
 Tree = Hierarchy | Builder
 
 
-def read_plan(path: str | Path) -> dict[str, object]:
-    """Read a plan file: its keys and values as keywords of `Plan`, only those it names.
+def plan_words(path: str | Path) -> dict[str, object]:
+    """What a plan file says: its keys and values as keywords of `Plan`, only those it names.
 
-    Files of hierarchies are looked for from the plan's own folder.
+    For plans that leave something to others, such as k. Files of hierarchies are looked for from the plan's
+    own folder.
     """
     path = Path(path)
     if not path.is_file():

@@ -7,19 +7,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from shoal.errors import PlanError
 from shoal.model.fields import FIELDS
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.plan import Plan
+from shoal.model.words import Words
 from shoal.read.graph import read_graph
 
-__all__ = ["check_words", "graphs_of", "plan_of", "trees_of"]
+__all__ = ["check_words", "graphs_of", "plan_of", "read_plan", "trees_of"]
 
 ALIKE = 0.75
 """How much a word resembles a field that was meant, 1 where they are the same."""
+
+
+def read_plan(path: str | os.PathLike[str], **words: Unpack[Words]) -> Plan:
+    """Read a plan file, with `words` laid over what it says.
+
+    Files of hierarchies are looked for from the plan's own folder. `plan_words` reads a file that leaves
+    something to others, such as k.
+    """
+    return plan_of(Path(path), words)
 
 
 def plan_of(
@@ -31,16 +41,16 @@ def plan_of(
     extra = {name: value for name, value in words.items() if name not in names}
     check_words(extra)
     if isinstance(plan, str | os.PathLike):
-        from shoal.read.plan import read_plan  # and with it a reader of YAML
+        from shoal.read.plan import plan_words  # and with it a reader of YAML
 
-        plan = read_plan(Path(plan))
+        plan = plan_words(Path(plan))
     if isinstance(plan, Mapping):
         check_words(plan)
         given = {**plan, **given}
     elif plan is not None:
         if not isinstance(plan, Plan):
             raise PlanError(
-                "The second argument is a shoal.Plan, a plan file, or what read_plan gave. Give other "
+                "The second argument is a shoal.Plan, a plan file, or what plan_words gave. Give other "
                 "words by name."
             )
         given = {name: getattr(plan, name) for name in names} | given

@@ -75,7 +75,7 @@ def open_table(held: Grip, _: Say, *, path: str, name: str, plan: str | None = N
     )
     held.suggestions = {one.name: one.hierarchy for one in guessed.columns}
     if plan is not None:
-        form = form.laid_over(shoal.read_plan(plan))
+        form = form.laid_over(shoal.plan_words(plan))
     columns = [
         {
             "name": one.name,
@@ -95,7 +95,7 @@ def open_table(held: Grip, _: Say, *, path: str, name: str, plan: str | None = N
 
 def load_plan(_held: Grip, _: Say, *, form: Facts, path: str) -> Facts:
     """Lay a plan file over the form."""
-    return {"form": PlanForm.of_plain(form).laid_over(shoal.read_plan(path)).to_plain()}
+    return {"form": PlanForm.of_plain(form).laid_over(shoal.plan_words(path)).to_plain()}
 
 
 def save_plan(_held: Grip, _: Say, *, form: Facts) -> Facts:
