@@ -23,6 +23,8 @@ Side = tuple[str, str]
 Nodes = Mapping[str, tuple[int, int, int]]
 EVERYTHING = (-np.inf, np.inf)
 NOTHING = (np.inf, -np.inf)
+DAY = 24 * 60 * 60 * 1_000_000
+"""A day in microseconds."""
 
 
 class KnownColumn:
@@ -42,6 +44,9 @@ class KnownColumn:
     ) -> None:
         self.place = place
         self.kind, numbers = _numbers(values)
+        self.by_day = self.kind == "date" and _speaks_of_days(values, cells)
+        if self.by_day:
+            numbers = np.array([np.nan if one is None else self._number(one) for one in values])
         if nodes is not None:
             leaves = [nodes.get(value, (np.nan,))[0] if value is not None else np.nan for value in values]
             numbers = np.array(leaves, dtype=np.float64)
@@ -97,8 +102,15 @@ class KnownColumn:
         return NOTHING, np.unique(np.array(members, dtype=np.int64))
 
     def _between(self, low: str, high: str) -> tuple[float, float]:
-        ends = number_of(low, self.kind), number_of(high, self.kind)
-        return NOTHING if ends[0] is None or ends[1] is None else (ends[0], ends[1])
+        ends = self._number(low), self._number(high)
+        return NOTHING if np.isnan(ends).any() else ends
+
+    def _number(self, text: str) -> float:
+        """A value or an end as a number, NaN if it is none; moments by day where one side knows days."""
+        number = number_of(text, self.kind)
+        if number is None:
+            return np.nan
+        return number // DAY if self.by_day and len(text) != len("YYYY-MM-DD") else number
 
     def many(self) -> Integers:
         """About how many persons the cell of each class covers."""
@@ -148,6 +160,15 @@ class KnownColumn:
             return 1.0
         most = max(float(self.low[ends].max() - x.min()), float(x.max() - self.high[ends].min()))
         return most if most > 0 else 1.0
+
+
+def _speaks_of_days(values: Sequence[Cell], cells: Sequence[Cell | Side]) -> bool:
+    """Whether a value of the register, or an end of a cell of the release, is a day without a time."""
+    ends = (end for cell in cells if cell for end in (parse_range(cell) if isinstance(cell, str) else cell))
+    return any(
+        len(text) == len("YYYY-MM-DD") and number_of(text, "date") is not None
+        for text in (*(value for value in values if value), *ends)
+    )
 
 
 def _numbers(values: Sequence[Cell]) -> tuple[str, Floats]:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode.number import to_numbers
+from shoal.encode.number import to_numbers, whole_days
 from shoal.encode.tree import look_up, to_text
 from shoal.model.column import TREE, Axis, Column
 from shoal.model.kind import Kind
@@ -37,6 +37,7 @@ def encode_suppressed(
     """Code a column of any kind for the style `suppress`: a value, or a star."""
     if kind.name in {"number", "date"}:
         to_numbers(series, kind)  # a number column with text is an error in every style
+        series = whole_days(series)
     text, values, codes, has_missing = _coded_text(series)
     size = len(values) + has_missing
     axis = Axis(

@@ -15,7 +15,7 @@ from shoal.model.kind import Kind
 from shoal.model.plain import EXACT
 from shoal.model.plan import Plan
 
-__all__ = ["dates_as_published", "encode_number", "line_axis", "rank", "to_numbers"]
+__all__ = ["dates_as_published", "encode_number", "line_axis", "rank", "to_numbers", "whole_days"]
 
 
 def encode_number(
@@ -76,7 +76,7 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     """Floats behind a number or date column, and how to print them: integer, float, date, datetime.
 
     Dates are days since 1970, moments microseconds; both are exact in a float for any real calendar. A
-    moment in a time zone is what the clocks there showed.
+    moment in a time zone is what the clocks there showed, and moments that are all at midnight are dates.
     """
     if kind.name == "date":
         return _dates(series, kind)
@@ -117,12 +117,21 @@ def to_numbers(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
     return numbers, "integer" if whole else "float"
 
 
-def dates_as_published(series: pl.Series, kind: Kind) -> pl.Series:
-    """Texts of dates as a release writes them, blanks as null; what is no text stays."""
-    if series.dtype != pl.String:
+def whole_days(series: pl.Series) -> pl.Series:
+    """Moments as what their clocks showed; as dates where all are at midnight. Other columns stay."""
+    if not isinstance(series.dtype, pl.Datetime):
         return series
+    naive = series.dt.replace_time_zone(None)
+    days = naive.dt.date()
+    return days if days.cast(naive.dtype).equals(naive, null_equal=True) else naive
+
+
+def dates_as_published(series: pl.Series, kind: Kind) -> pl.Series:
+    """Dates as a release writes them, texts as texts, blanks as null."""
+    if series.dtype != pl.String:
+        return whole_days(series)
     text = series.str.strip_chars()
-    days = _parse_dates(text.set(text == "", None), kind)
+    days = whole_days(_parse_dates(text.set(text == "", None), kind))
     return days.dt.to_string("%Y-%m-%d" if days.dtype == pl.Date else "%Y-%m-%d %H:%M:%S%.f")
 
 
@@ -131,11 +140,11 @@ def _dates(series: pl.Series, kind: Kind) -> tuple[pl.Series, str]:
         series = _parse_dates(series, kind)
     if isinstance(series.dtype, pl.Date | pl.Datetime):
         _check_years(series)
+        series = whole_days(series)
     if series.dtype == pl.Date:
         return series.cast(pl.Int32).cast(pl.Float64), "date"
     if isinstance(series.dtype, pl.Datetime):
-        naive = series.dt.replace_time_zone(None)  # what its clocks showed
-        return naive.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64), "datetime"
+        return series.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64), "datetime"
     raise DataError(
         f"Column {series.name!r} is read as a date, but its type is {series.dtype.base_type().__name__}. "
         "Declare it a number or a label, or convert it first.",

@@ -20,6 +20,8 @@ __all__ = ["Shares", "ValueAxis", "as_numbers", "axis_of", "numbers_of", "of_ori
 
 BINS = 20
 MOST_VALUES = 500
+DAY = 86_400e6
+"""A day in microseconds."""
 
 Floats = NDArray[np.float64]
 
@@ -74,8 +76,10 @@ def axis_of(series: pl.Series, kind: str, plan: Plan) -> ValueAxis | None:
 
 
 def numbers_of(series: pl.Series, kind: str, plan: Plan) -> pl.Series:
-    """The floats behind a number or date column."""
-    return to_numbers(missing_to_null(series, plan.missing), Kind.parse(kind, column=series.name))[0]
+    """The floats behind a number or date column; dates as moments, which other rows may have."""
+    parsed = Kind.parse(kind, column=series.name)
+    numbers, form = to_numbers(missing_to_null(series, plan.missing), parsed)
+    return numbers * DAY if form == "date" else numbers
 
 
 def of_original(series: pl.Series, axis: ValueAxis, plan: Plan) -> Shares:
@@ -110,9 +114,9 @@ def of_release(frame: pl.DataFrame, axis: ValueAxis) -> Shares:
 
 
 def as_numbers(series: pl.Series) -> pl.Series:
-    """Numbers, days or moments as floats."""
+    """Numbers or moments as floats, in the unit of `numbers_of`."""
     if series.dtype == pl.Date:
-        return series.cast(pl.Int32).cast(pl.Float64)
+        return series.cast(pl.Int32).cast(pl.Float64) * DAY
     if isinstance(series.dtype, pl.Datetime):
         return series.dt.cast_time_unit("us").cast(pl.Int64).cast(pl.Float64)
     return series.cast(pl.Float64)
