@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shoal.model.spoken import Spoken
 from shoal.model.whom import Repeats, doubt_of_persons
 
 __all__ = ["Exposure", "Homogeneity", "LaidOver", "Linkage", "Singling", "ValuesLeft"]
@@ -18,8 +19,8 @@ class Singling:
     at_risk: int
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
+@dataclass(frozen=True, slots=True, repr=False)
+class Exposure(Spoken):
     """The risks of publishing a table as it is.
 
     A record's risk is the chance of matching it with its person. The prosecutor knows that the person is
@@ -83,6 +84,36 @@ class Exposure:
             "go by the larger."
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What singles out most, and how estimates for a sample are to be read."""
+        said = [self.on_sampling()] if self.sampling is not None else []
+        for what, found in (("by itself", self.columns[:1]), ("as a pair", self.pairs[:1])):
+            said += [
+                f"What singles out most {what}: {' and '.join(map(repr, one.columns))}, with "
+                f"{one.uniques:,} {self.counted} alone and {one.at_risk:,} at high risk."
+                for one in found
+                if one.at_risk
+            ]
+        return tuple(said)
+
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """What was counted, each with its name."""
+        persons = (("persons", f"{self.persons:,}"),) if self.persons is not None else ()
+        estimate = f"alone in the population too, estimated ({self.estimator})"
+        return (
+            ("records", f"{self.records:,}"),
+            *persons,
+            ("classes", f"{self.classes:,}"),
+            (f"{self.counted} alone in their class", f"{self.uniques:,}"),
+            (f"{self.counted} at high risk (above {self.threshold:.0%})", f"{self.at_risk:,}"),
+            ("prosecutor, highest", f"{self.prosecutor_highest:.2%}"),
+            ("prosecutor, mean", f"{self.prosecutor_mean:.2%}"),
+            ("journalist, highest", f"{self.journalist_highest:.2%}"),
+            ("marketer", f"{self.marketer:.2%}"),
+            *(((estimate, f"{self.population_uniques:,.0f}"),) if self.sampling is not None else ()),
+        )
+
     def in_words(self) -> str:
         """The verdict in a few sentences, without any cell."""
         doubt = doubt_of_persons(self.repeats)
@@ -119,8 +150,8 @@ class Homogeneity:
     persons: int
 
 
-@dataclass(frozen=True, slots=True)
-class Linkage:
+@dataclass(frozen=True, slots=True, repr=False)
+class Linkage(Spoken):
     """What an outsider who holds a register can pin down in a release.
 
     A person's candidates are the records whose matched cells all cover what the register says; `found`
@@ -144,6 +175,21 @@ class Linkage:
     homogeneous: tuple[Homogeneity, ...]
     by_person: bool = False
     repeats: tuple[Repeats, ...] = ()
+
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """What was counted, each with its name."""
+        what = "person" if self.by_person else "record"
+        return (
+            ("persons in the register", f"{self.persons:,}"),
+            ("with a candidate", f"{self.found:,}"),
+            (f"pinned to one {what}", f"{self.one_record:,}"),
+            ("pinned to one class", f"{self.one_class:,}"),
+            (f"with fewer than {self.fewer_than} candidate {what}s", f"{self.few:,}"),
+            (f"fewest candidate {what}s", f"{self.fewest:,}"),
+            ("candidates in the middle", f"{self.median:g}"),
+            ("candidates on average", f"{self.mean:.1f}"),
+            *((f"whose {one.column} is certain", f"{one.persons:,}") for one in self.homogeneous),
+        )
 
     def in_words(self) -> str:
         """What the trial found, in a few sentences, without any cell."""
@@ -184,8 +230,8 @@ class ValuesLeft:
     mean: float
 
 
-@dataclass(frozen=True, slots=True)
-class LaidOver:
+@dataclass(frozen=True, slots=True, repr=False)
+class LaidOver(Spoken):
     """What one learns who keeps all releases and knows who was there, with which quasi-identifiers.
 
     `found` persons have a candidate in some release. `one_class` persons are covered by one class in every
@@ -201,6 +247,28 @@ class LaidOver:
     one_class: int
     cut_few: int
     cut_alone: int
+
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """What was counted, each with its name."""
+        left = (
+            line
+            for one in self.left
+            for line in (
+                (f"whose {one.column} is certain", f"{one.certain:,}"),
+                (f"with fewer than 3 values of {one.column} left", f"{one.below_three:,}"),
+                (f"whose {one.column} has changed", f"{one.none:,}"),
+                (f"values of {one.column} left on average", f"{one.mean:.1f}"),
+            )
+        )
+        return (
+            ("persons in the registers", f"{self.persons:,}"),
+            ("releases", f"{self.releases:,}"),
+            ("with a candidate", f"{self.found:,}"),
+            *left,
+            ("covered by one class in every release", f"{self.one_class:,}"),
+            (f"whose cells, cut, hold fewer than {self.fewer_than}", f"{self.cut_few:,}"),
+            ("whose cells, cut, hold nobody else", f"{self.cut_alone:,}"),
+        )
 
     def in_words(self) -> str:
         """What was found, in a few sentences, without any cell."""

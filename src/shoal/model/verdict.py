@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from shoal.model.spoken import Spoken
 from shoal.model.whom import Repeats, doubt_of_persons
 
 __all__ = [
@@ -111,8 +112,8 @@ class Persons:
     most: int
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verdict(Spoken):
     """The judgement of a finished table; `reasons` is empty exactly where it passed.
 
     `loss` and `loss_percent` are None where the table's cells cannot tell (a table without a plan,
@@ -152,6 +153,61 @@ class Verdict:
     def has_passed(self) -> bool:
         """Whether nothing speaks against publishing."""
         return not self.reasons
+
+    @property
+    def counted(self) -> str:
+        """What was counted, in one word."""
+        return "records" if self.persons is None else "persons"
+
+    def in_words(self) -> str:
+        """What the check found, in a few sentences, without any cell."""
+        what = f"class{'es' * (self.classes != 1)}"
+        said = [
+            f"{self.records - self.withheld:,} records in {self.classes:,} {what} of "
+            f"{self.smallest_class:,} to {self.largest_class:,}, {self.mean_class:.2f} on average."
+        ]
+        if self.persons is not None:
+            fewest, most = self.persons.fewest, self.persons.most
+            said.append(f"{self.persons.total:,} persons, {fewest:,} to {most:,} in a class.")
+        return " ".join([*said, self.judgement])
+
+    @property
+    def judgement(self) -> str:
+        """Whether it passed, and if not, why."""
+        if not self.has_passed:
+            return f"NOT ANONYMOUS. {' '.join(self.reasons)}"
+        least = self.smallest_class if self.persons is None else self.persons.fewest
+        asked = "" if self.k is None else f": k = {self.k} is met"
+        return f"Every class holds at least {least:,} {self.counted}{asked}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What became of rules, and whether records may not be persons."""
+        rules = (
+            f"{one.rule}: {'holds' if one.holds else f'fails in {one.failing:,} classes'}."
+            for one in self.rules
+        )
+        return (*((self.doubt,) if self.doubt else ()), *rules)
+
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """Chances of re-identification, and what is lost, each with its name."""
+        apart = self.told_apart_percent
+        return (
+            *self.risks(),
+            *((("loss", f"{self.loss_percent:.2f} %"),) if self.loss_percent is not None else ()),
+            *((("pairs of records still told apart", f"{apart:.1f} %"),) if apart is not None else ()),
+        )
+
+    def risks(self) -> tuple[tuple[str, str], ...]:
+        """Chances of re-identification, each with its name."""
+        risk = self.risk
+        return (
+            ("highest risk, attacker knows the person is in the table", f"{risk.prosecutor_highest:.2%}"),
+            ("the same on average", f"{risk.prosecutor_mean:.2%}"),
+            ("highest risk, attacker does not know it", f"{risk.journalist_highest:.2%}"),
+            (f"share of all {self.counted} matched right", f"{risk.marketer:.2%}"),
+            (f"{self.counted} alone in their class", f"{risk.uniques:,}"),
+        )
 
     @property
     def doubt(self) -> str:

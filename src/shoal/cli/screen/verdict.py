@@ -20,22 +20,10 @@ __all__ = ["show_verdict"]
 def show_verdict(verdict: shoal.Verdict) -> None:
     """What `shoal check` found."""
     console = Console(highlight=False)
-    persons, counted = verdict.persons, "records" if verdict.persons is None else "persons"
-    console.print(
-        f"{verdict.records - verdict.withheld:,} records in {verdict.classes:,} "
-        f"{classes(verdict.classes)} of {verdict.smallest_class:,} to {verdict.largest_class:,}, "
-        f"{verdict.mean_class:.2f} on average."
-    )
-    if persons is not None:
-        console.print(f"{persons.total:,} persons, {persons.fewest:,} to {persons.most:,} in a class.")
-    doubt = verdict.doubt
-    if verdict.has_passed:
-        asked = "" if verdict.k is None else f": k = {verdict.k} is met"
-        least = verdict.smallest_class if persons is None else persons.fewest
-        colour = "yellow" if doubt else "green"
-        console.print(f"[bold {colour}]Every class holds at least {least:,} {counted}{asked}.[/]")
-    else:
-        console.print(f"[bold red]NOT ANONYMOUS.[/] {escape(' '.join(verdict.reasons))}")
+    words, doubt = verdict.in_words(), verdict.doubt
+    colour = "red" if not verdict.has_passed else "yellow" if doubt else "green"
+    console.print(escape(words.removesuffix(verdict.judgement).strip()))
+    console.print(f"[bold {colour}]{escape(verdict.judgement)}[/]")
     if doubt:
         console.print(f"[bold yellow]{escape(doubt)}[/]")
     for ruling in verdict.rules:
@@ -48,15 +36,9 @@ def show_verdict(verdict: shoal.Verdict) -> None:
         console.print(f"Loss {verdict.loss_percent:.2f} %.{still}")
         show_losses(console, verdict.columns)
         console.print()
-    risk = verdict.risk
     table = table_of_figures("re-identification", "", figures=1)
-    table.add_row(
-        "highest risk, attacker knows the person is in the table", f"{risk.prosecutor_highest:.2%}"
-    )
-    table.add_row("the same on average", f"{risk.prosecutor_mean:.2%}")
-    table.add_row("highest risk, attacker does not know it", f"{risk.journalist_highest:.2%}")
-    table.add_row(f"share of all {counted} matched right", f"{risk.marketer:.2%}")
-    table.add_row(f"{counted} alone in their class", f"{risk.uniques:,}")
+    for name, figure in verdict.risks():
+        table.add_row(name, figure)
     console.print(Padding(table, (0, 2)))
     if verdict.sensitive:
         console.print()
