@@ -91,6 +91,11 @@ def test_a_wrong_or_unknown_encoding_is_refused(write):
     path = write(f"a,b\nß,{CANARY}\n")
     assert "utf-16" in refusal(path, encoding="utf-16")
     assert "ascii" in refusal(path, encoding="ascii")
+    latin = write("größe;ort\n1;Köln\n22;Ulm\n".encode("latin-1"))
+    for wrong in ("utf-16-be", "utf-16-le", "cp037"):
+        with pytest.raises(DataError, match=f"in the encoding {wrong}") as caught:
+            read_table(latin, encoding=wrong)
+        assert caught.value.field == "encoding"
     for unknown in ("klingon", "rot13"):
         with pytest.raises(PlanError, match="no encoding"):
             read_table(path, encoding=unknown)

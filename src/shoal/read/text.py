@@ -116,7 +116,9 @@ def decode(path: Path, encoding: str | None) -> tuple[bytes, str]:
         if known == "utf-8-sig" or (known == "utf-8" and raw.startswith(codecs.BOM_UTF8)):
             raw = raw.removeprefix(codecs.BOM_UTF8)
         elif known != "utf-8":  # plain UTF-8 is checked by the parser, at no cost
-            raw = raw.decode(found).removeprefix("\ufeff").encode()
+            text = raw.decode(found).removeprefix("\ufeff").encode()
+            _check_lines(path, raw, text, found)
+            raw = text
     except LookupError:
         raise PlanError(
             f"There is no encoding {found!r}. Give utf-8, utf-16, cp1252, latin-1 or another of Python's.",
@@ -308,6 +310,17 @@ def _bad_quotes(lines: _Lines, line: int) -> DataError:
         f"{lines.path} has quotes{where} that are not closed or stand inside a cell. Write quotes inside a "
         "quoted cell twice, and close every quoted cell."
     )
+
+
+def _check_lines(path: Path, raw: bytes, text: bytes, encoding: str) -> None:
+    """Refuse a text whose line ends are gone once it is decoded: it was written in another encoding."""
+    ends = (b"\n", b"\r")
+    if any(end in raw for end in ends) and not any(end in text for end in ends):
+        raise DataError(
+            f"{path} does not seem to be written in the encoding {encoding}: read so, it has no lines. "
+            "Name the right one, such as utf-8, cp1252 or latin-1.",
+            field="encoding",
+        )
 
 
 def _not_utf8(path: Path) -> DataError:
