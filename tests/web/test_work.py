@@ -11,6 +11,7 @@ import pytest
 import shoal
 from shoal.web.deeds import Grip
 from shoal.web.form import PlanForm
+from shoal.web.pages import ResultPage, as_html
 from shoal.web.work import answer
 
 ROWS = 60
@@ -99,6 +100,28 @@ def test_the_report_of_a_run_holds_no_cell_and_says_what_is_open(hand):
     assert page.count("☐") == 4
     assert not [canary for canary in CANARIES if canary in page]
     assert not [c for c in CANARIES if c in (hand.folder / "run-2" / files["certificate"]).read_text()]
+
+
+def test_what_a_release_is_still_good_for_is_measured_without_a_cell(hand):
+    form = form_of(hand, effort="quick")
+    done = hand("run", form=form, number=3)["done"]
+    good, files = done["utility"], done["files"]
+    folder = hand.folder / "run-3"
+    found = shoal.utility(folder / files["table"], table(), beside=False)
+    ours = found.tables[0]
+    assert [line[0] for line in good["columns"]] == ["age", "city"]
+    assert [line[1] for line in good["columns"]] == [f"{100 * x:.3g} %" for x in ours.told_apart.values()]
+    assert [line[2] for line in good["columns"]] == [f"{100 * x:.3g} %" for x in ours.marginals.values()]
+    assert (good["pairs"], good["queries"]) == (f"{100 * ours.pairs:.3g} %", found.queries)
+    assert not [canary for canary in CANARIES if canary in json.dumps(good)]
+    around = {"base": "/x", "file": "in.csv", "rows": ROWS, "last_run": 3, "last_result": 3}
+    page = as_html(ResultPage(3, done, "shoal", 1), **around)
+    assert "What it is still good for" in page
+    assert good["error_high"] in page
+    # means say nothing of the values that cells cover
+    means = hand("run", form={**form, "style": "means"}, number=4)["done"]
+    assert means["utility"] is None
+    assert "still good for" not in as_html(ResultPage(4, means, "shoal", 1), **around)
 
 
 def test_what_each_k_costs(hand):

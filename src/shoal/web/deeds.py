@@ -29,7 +29,7 @@ MOST_VALUES = 2_000
 MOST_PAIRS = 300_000_000
 """Pairs of a row and a class in a linkage trial that a user waits for."""
 MOST_DRAWN = 200_000
-"""Rows of a table whose columns are drawn before and after."""
+"""Rows of a table whose columns are drawn before and after, and counted in both."""
 OFTEN = 0.1
 """Seconds between two words on progress."""
 KS = (2, 3, 5, 10, 20, 50)
@@ -191,6 +191,7 @@ def run(held: Grip, say: Say, *, form: Facts, number: int) -> Facts:
         "sizes": shoal.svg(verdict),
         "size_rows": [list(pair) for pair in verdict.sizes[:200]],
         "risks": _risks(before, verdict),
+        "utility": _good_for(held, plan, files) if drawn else None,
         "linkage": linkage.in_words() if linkage is not None else f"Not measured. {untried}",
         "look": look_at(asked, release, files, linkage),
         "left_out": list(release.left_out),
@@ -286,6 +287,32 @@ def _linked(held: Grip, release: shoal.Release) -> tuple[shoal.Linkage | None, s
     except shoal.ShoalError as error:
         return None, str(error)
     return found, ""
+
+
+def _good_for(held: Grip, plan: shoal.Plan, files: shoal.Files) -> Facts | None:
+    """What the release is still good for, beside the original; None where its cells do not tell."""
+    try:
+        found = shoal.utility(
+            files.table,
+            held.frame,
+            certificate=files.certificate,
+            hierarchies=plan.hierarchies,
+            missing=plan.missing,
+            beside=False,
+        )
+    except shoal.ShoalError:
+        return None
+    good = found.tables[0]
+    return {
+        "columns": [
+            [name, _percent(share), _percent(good.marginals[name])]
+            for name, share in good.told_apart.items()
+        ],
+        "pairs": None if good.pairs is None else _percent(good.pairs),
+        "queries": found.queries,
+        "error": _percent(good.query_error),
+        "error_high": _percent(good.query_error_high),
+    }
 
 
 def _risks(before: shoal.Exposure, verdict: shoal.Verdict) -> list[list[str]]:
