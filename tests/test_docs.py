@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import re
 import shlex
 import shutil
+import sqlite3
+import subprocess
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -113,6 +116,76 @@ def test_python_examples_run(page, code, tmp_path, monkeypatch, capsys):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     exec(compile(code, name_of(page), "exec"), {"__name__": "example"})
+
+
+USING = DOCS / "how-to" / "using.md"
+BEFORE = "1960-01-01"
+
+
+@pytest.fixture(scope="module")
+def received(make, tmp_path_factory) -> Path:
+    """The folder in which the commands of the page on using a release were run."""
+    folder = tmp_path_factory.mktemp("received")
+    (block,) = [code for info, code in FENCE.findall(USING.read_text("utf-8")) if info == "sh run"]
+    make.run(block, folder)
+    return folder
+
+
+def counts_of(folder: Path) -> tuple[tuple[int, int], dict[str, int]]:
+    """Who surely and who perhaps was born before, and records by area, counted cell by cell."""
+    least = most = 0
+    areas: dict[str, int] = {}
+    with (folder / "out.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            ends = re.findall(r"\d{4}-\d\d-\d\d", row["birth_date"]) or ["0000", "9999"]
+            least += ends[-1] < BEFORE
+            most += ends[0] < BEFORE
+            digits = row["zip"].rstrip("*")
+            area = digits[:3] if len(digits) >= 3 else "coarser"
+            areas[area] = areas.get(area, 0) + 1
+    return (least, most), areas
+
+
+def code_of(language: str) -> str:
+    (code,) = [code for info, code in FENCE.findall(USING.read_text("utf-8")) if info == f"{language} run"]
+    return code
+
+
+def test_the_sql_of_a_reader_runs_as_printed(received):
+    with sqlite3.connect(":memory:") as database:
+        for table, name in (("release", "out.csv"), ("bounds", "bounds.csv")):
+            with (received / name).open(encoding="utf-8", newline="") as file:
+                head, *rows = csv.reader(file)
+            database.execute(f"CREATE TABLE {table} ({', '.join(f'{one} TEXT' for one in head)})")
+            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(head))})", rows)
+        answers = [
+            database.execute(query).fetchall() for query in code_of("sql").split(";") if query.strip()
+        ]
+    ends, areas = counts_of(received)
+    assert 0 < ends[0] < ends[1]
+    assert answers[:2] == [[ends], [ends]]
+    assert dict(answers[2]) == areas
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_r_of_a_reader_runs_as_printed(received):
+    code = code_of("r")
+    needed = re.findall(r"library\((\w+)\)", code)
+    asked = "".join(f"stopifnot(requireNamespace('{name}', quietly = TRUE));" for name in needed)
+    if subprocess.run(["Rscript", "-e", asked], capture_output=True, check=False).returncode:
+        pytest.skip(f"R lacks one of {', '.join(needed)}")
+    ran = subprocess.run(
+        ["Rscript", "-e", code], capture_output=True, text=True, check=False, cwd=received, encoding="utf-8"
+    )
+    assert ran.returncode == 0, ran.stderr
+    (least, most), areas = counts_of(received)
+    assert len(re.findall(rf"^1 +{least} +{most}$", ran.stdout, re.MULTILINE)) == 2
+    slope, error = map(
+        float, re.findall(r"cost per year of birth: (\S+) give or take (\S+)", ran.stdout)[0]
+    )
+    assert slope + error < 0  # who is older costs more in the example
+    first = max(areas, key=areas.get)
+    assert re.search(rf"^ *1 {first} +{areas[first]}$", ran.stdout, re.MULTILINE)
 
 
 def test_python_that_is_not_run_parses_and_has_a_reason():
