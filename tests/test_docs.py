@@ -140,6 +140,8 @@ def counts_of(folder: Path) -> tuple[tuple[int, int], dict[str, int]]:
             ends = re.findall(r"\d{4}-\d\d-\d\d", row["birth_date"]) or ["0000", "9999"]
             least += ends[-1] < BEFORE
             most += ends[0] < BEFORE
+            if not row["zip"]:
+                continue
             digits = row["zip"].rstrip("*")
             area = digits[:3] if len(digits) >= 3 else "coarser"
             areas[area] = areas.get(area, 0) + 1
