@@ -54,7 +54,7 @@ def anonymize(
     Args:
         frame: A pandas, Polars or Arrow frame, eager or lazy, a dataset of Arrow, or what
             `shoal.scan_table` opened. It is not changed.
-        plan: What is wanted: a `Plan`, a plan file, or what `plan_words` gave; keywords may say it all.
+        plan: What is wanted: a `Plan`, a plan file, or what `read_plan` gave; keywords may say it all.
         matrix: The distance of every two rows, in the order of the frame, for methods that take the
             distance `matrix`.
         after: The former release of a series, which this one follows: the state of a register, or the
