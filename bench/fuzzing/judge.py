@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from fuzzing.cases import Case
@@ -281,13 +282,14 @@ class _Judged:
                 continue
             values = self.measures[one.name].values
             if None not in values:
-                own = math.fsum(value * many for value, many in zip(values, self.records, strict=True))
-                shown = math.fsum(
-                    float(cell) * many
+                # as fractions: the sum of the largest numbers there are is none of them
+                own = sum(Fraction(value) * many for value, many in zip(values, self.records, strict=True))
+                shown = sum(
+                    Fraction(float(cell)) * many
                     for cell, many in zip(self.published.cells(one.name), self.many, strict=True)
                 )
-                largest = max(map(abs, values))
-                if abs(own - shown) > 1e-9 * max(largest * self.total, 1e-300):
+                largest = max(Fraction(abs(value)) for value in values)
+                if abs(own - shown) * 10**9 > max(largest * self.total, Fraction(1, 10**300)):
                     yield Fault("wrong mean", "the means of a number column do not add up")
             elif self.labels is not None and self.lines is not None and self.count is None:
                 groups: dict[int, list[int]] = defaultdict(list)

@@ -14,7 +14,9 @@ from shoal.bound import prove
 from shoal.engines import CodedTable
 from shoal.errors import PlanError
 from shoal.group import check_fit, choose, facts, fill_options, load
-from shoal.group.improve.cycles import improve, percent_of, prepare
+from shoal.group.improve import cycles
+from shoal.group.improve.cycles import improve, percent_of
+from shoal.group.rules import enforce as rules
 from shoal.group.rules.enforce import check_feasible, enforce
 from shoal.model.coded import Coded
 from shoal.model.fields import explained
@@ -172,9 +174,11 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     check_feasible(coded, task.k)
     always = about.improves and bool(task.options.get("search", True))
     will_improve = about.objective == "loss" and (task.improve or always)
-    if will_improve:
-        prepare(task)
     obeys_itself = about.obeys == "itself"
+    if will_improve:
+        cycles.prepare(task)
+    if coded.held is not None and not obeys_itself:
+        rules.prepare(task)
     grouping: Grouping = load(method).group(coded if obeys_itself else coded.plain, task)
     if about.objective == "loss" and (task.stop_at is not None or (will_improve and task.guided)):
         # improvement learns from the bound what groups ought to cost, and when it is enough

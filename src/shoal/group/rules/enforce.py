@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import BrokenPromise
 from shoal.group.improve.blocks import cut_blocks
+from shoal.group.rules import ahead
 from shoal.group.rules.beside import join_beside
 from shoal.group.rules.pieces import RuledPieces, lacking, strata_of
 from shoal.kernels.rules.chains import AFTER, HEAD, HIGH, LOW, Chains
@@ -59,7 +60,7 @@ from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.task import Task
 
-__all__ = ["MODES", "check_feasible", "enforce"]
+__all__ = ["MODES", "check_feasible", "enforce", "prepare"]
 
 MODES = {"exchange": EXCHANGE, "merge": MERGE, "apart": KEEP_APART}
 BLOCK = 2000
@@ -94,10 +95,17 @@ def check_feasible(coded: Coded, k: int) -> None:
             raise error
 
 
+def prepare(task: Task) -> None:
+    """Say that `enforce` will be called: on a machine's first run its kernels are compiled meanwhile."""
+    if task.threads != 1 and ahead.begin():
+        task.progress("compiling, once on this machine", 0.0)
+
+
 def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Grouping:
     """The grouping of `coded.plain`, as one of `coded` whose groups obey; centres stay where they are."""
     held = coded.held
     assert held is not None, "a table with rules says what they look at"
+    ahead.wait()
     row, group, count = _deal(coded, held, grouping)
     if facts.obeys == "beside":
         assert grouping.beside is not None, "a method says which of its groups may join"
