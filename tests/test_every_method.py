@@ -103,6 +103,7 @@ def test_facts_are_complete(method: str) -> None:
     assert its.most_columns is None or its.most_columns >= 1
     assert its.only_k is None or its.only_k >= 2
     assert all(option.meaning for option in its.options.values())
+    assert not its.improves or "search" in its.options  # which switches improvement off
     factor = its.factor(k_of(method, 5), 3)
     assert factor is None or factor >= 1
 

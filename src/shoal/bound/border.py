@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,23 @@ from shoal.model.grouping import Proof
 from shoal.model.parts import Cuts
 from shoal.model.task import Task
 
-__all__ = ["NAME", "BoxSearch", "again", "cuts_of_text", "prove_in_parts", "search_for", "text_of_cuts"]
+__all__ = [
+    "NAME",
+    "BoxSearch",
+    "again",
+    "cuts_of_text",
+    "prove_in_parts",
+    "search_for",
+    "shares_of_part",
+    "text_of_cuts",
+]
 
 NAME = "border"
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
+Part = tuple[Codes, Integers]
+"""Distinct rows with their records."""
+Apply = Callable[[Callable[[Part], float], Iterable[Part]], Iterable[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,7 @@ _SEARCH = {
 """By effort; quick asks one row in `every` at most."""
 PER_K = 3
 """Near rows for each of the k, at least."""
-QUICKLY = 1_000_000
+QUICKLY = 500_000
 """Rows that quick asks in all, but for one in each tile."""
 STEPS = {"quick": 4e4, "normal": 4e5, "thorough": 2e6}
 """Cells compared for each row of a part of very many columns, of which no boxes leave any out."""
@@ -76,23 +89,25 @@ def search_for(task: Task, rows: int, columns: int, part: int) -> BoxSearch:
 
 
 def prove_in_parts(
-    parts: Iterable[tuple[Codes, Integers]],
+    parts: Iterable[Part],
     metric: Metric,
     cuts: Cuts,
     task: Task,
     search: BoxSearch,
+    apply: Apply = map,
 ) -> Proof:
     """Sum over the records of all parts, which come as distinct rows with their records, each once.
 
-    Every record of the table must stand in the part that the cuts send it to.
+    Every record of the table must stand in the part that the cuts send it to. `apply` may look at several
+    parts at a time, and gives what each has in their order.
     """
-    sums = [_shares(codes, count, metric, cuts, task, search) for codes, count in parts]
-    return Proof(NAME, math.fsum(sums), search.parameters, cuts=cuts)
+    look = partial(shares_of_part, metric=metric, cuts=cuts, task=task, search=search)
+    return Proof(NAME, math.fsum(apply(look, parts)), search.parameters, cuts=cuts)
 
 
-def _shares(
-    codes: Codes, count: Integers, metric: Metric, cuts: Cuts, task: Task, search: BoxSearch
-) -> float:
+def shares_of_part(part: Part, *, metric: Metric, cuts: Cuts, task: Task, search: BoxSearch) -> float:
+    """What the records of one part pay at least, all together."""
+    codes, count = part
     if not count.any():
         return 0.0
     away = np.empty(len(codes))

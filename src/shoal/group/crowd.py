@@ -57,7 +57,7 @@ from shoal.kernels.distance.spans import count_labels, group_losses
 from shoal.kernels.mondrian import cut_apart
 from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, near_rows
 from shoal.model.coded import Coded, Metric
-from shoal.model.facts import Facts
+from shoal.model.facts import Facts, Option, read_yes
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
@@ -71,6 +71,7 @@ FACTS = Facts(
     paper="Shoal's own",
     improves=True,
     in_parts=True,
+    options={"search": Option(read_yes, True, "whether local search follows: yes or no")},
 )
 
 WHOLE, BLOCK = 40_000, 10_000

@@ -48,11 +48,11 @@ from shoal.kernels.forest.decompose import decompose
 from shoal.kernels.forest.grow import join_trees, nearest_outside
 from shoal.kernels.neighbours.box_tree import Index, build_tree
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Facts, Option, read_yes
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 
-__all__ = ["FACTS", "group", "grow", "largest_size", "read_yes"]
+__all__ = ["FACTS", "group", "grow", "largest_size"]
 
 BLOCK = 512
 """Queries a thread asks at once."""
@@ -65,14 +65,6 @@ def largest_size(k: int) -> int:
     [3, 5, 7, 10]
     """
     return max(2 * k - 1, 3 * k - 5)
-
-
-def read_yes(text: str) -> bool:
-    """Read `yes` or `no`."""
-    word = text.strip().lower()
-    if word not in {"yes", "no", "true", "false"}:
-        raise ValueError("choose yes or no")
-    return word in {"yes", "true"}
 
 
 FACTS = Facts(

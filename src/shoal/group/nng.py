@@ -44,13 +44,12 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from shoal.errors import TooFewRows
-from shoal.group.forest import read_yes
 from shoal.kernels.distance.spans import group_losses
 from shoal.kernels.nng.boxes import nearest_boxes, pick_disjoint, widths
 from shoal.kernels.nng.parts import cut_parts
 from shoal.kernels.nng.shrink import shrink_largest
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Facts, Option, read_yes
 from shoal.model.grouping import Grouping
 from shoal.model.task import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["OBJECTIVES", "TOTAL_LOSS", "Facts", "Option", "one_of"]
+__all__ = ["OBJECTIVES", "TOTAL_LOSS", "Facts", "Option", "one_of", "read_yes"]
 
 OBJECTIVES = {
     "loss": "total loss: sum over groups of size * weighted spans",
@@ -43,6 +43,14 @@ def one_of(*words: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def read_yes(text: str) -> bool:
+    """Read `yes` or `no`."""
+    word = text.strip().lower()
+    if word not in {"yes", "no", "true", "false"}:
+        raise ValueError("choose yes or no")
+    return word in {"yes", "true"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from shoal.engines.stream.limits import check_plan, workers_of
 from shoal.engines.stream.persons import check_whom_in_order
 from shoal.engines.stream.survey import Surveyed, survey_scan
 from shoal.engines.stream.tuples import code_in_parts
+from shoal.engines.stream.under_way import under_way
 from shoal.engines.stream.values import InParts, PartGroups, Sorted, Streamed, Tuples
 from shoal.engines.stream.write import write_sorted
 from shoal.errors import PlanError, choices
@@ -157,6 +159,7 @@ class Stream:
             coded.cuts,
             task,
             search_for(task, coded.table.rows, len(coded.columns), coded.layout.about.plan.part),
+            partial(under_way, workers=coded.table.workers),
         )
 
     def hand_back(self, table: Streamed, published: Sorted) -> tuple[Any, dict[str, Any]]:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from shoal.errors import TooFewRows
-from shoal.group.forest import read_yes
 from shoal.kernels.graph_factor.least_weight import GraphFactor, Ints, Limits, has_two_values, least_factor
 from shoal.model.coded import Coded
-from shoal.model.facts import Facts, Option
+from shoal.model.facts import Facts, Option, read_yes
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
