@@ -13,7 +13,7 @@ import shoal
 from mixed_tables import mixed_table, mixed_words
 from shoal.check.judge import judge
 from shoal.check.passing import RECORDS, ValuesThere
-from shoal.check.tally import ClassTally
+from shoal.check.tally import JudgedClasses
 from shoal.encode import encode
 from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
@@ -32,9 +32,9 @@ def judged_in(places: int, *, rules: tuple[str, ...] = RULES, k: int = 4) -> tup
     spreads = {"ill": ValuesThere.of(lambda names: iter([table.select(names)]), "ill", None)}
     counted = table.group_by([*QUASI, "ill"]).len(RECORDS).cast({RECORDS: pl.Int64})
     sent = counted.select(QUASI).hash_rows().to_numpy() % places
-    whole = ClassTally(plan, columns, {}, {})
+    whole = JudgedClasses(plan, columns, {}, {})
     for place in range(places):
-        tally = ClassTally(plan, columns, spreads, {})
+        tally = JudgedClasses(plan, columns, spreads, {})
         some = counted.filter(pl.Series(sent == place)).sort(QUASI)
         if some.height:
             tally.add(some, QUASI)

@@ -24,7 +24,7 @@ __all__ = ["CellsSeen", "told_apart"]
 
 MOST = 10_000
 """More different sets or rectangles are not compared pair by pair: the figure is not known then."""
-MANY = 2_000_000
+MANY = 1_000_000
 """Different cells of one column that are remembered while a table goes by."""
 BLOCK = 256
 EVERYWHERE = (-np.inf, np.inf)
@@ -68,9 +68,9 @@ class CellsSeen:
         if self.parts is None:
             return
         self.parts.append(pl.DataFrame({"cell": cells, "records": records}))
-        if sum(part.height for part in self.parts) > MANY:
+        if sum(part.height for part in self.parts) > 2 * self.parts[0].height + MANY // 8:
             self.parts = [self._joined(self.parts)]
-            if self.parts[0].height > MANY // 2:
+            if self.parts[0].height > MANY:
                 self.parts = None
 
     def join(self, other: CellsSeen) -> None:
@@ -85,6 +85,8 @@ class CellsSeen:
         if not self.parts:
             return None
         whole = self._joined(self.parts)
+        if whole.height > MANY:  # the same however the parts came
+            return None
         records = whole["records"].to_numpy().astype(np.int64)
         return told_apart(whole.select("cell"), records, ruler, withheld=withheld)
 

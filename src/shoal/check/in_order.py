@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.check.passing import Lines, ValuesThere, changes, class_ends, rises, whole_classes
 from shoal.check.persons_in_order import Told, standing_by_class
-from shoal.check.tally import ClassTally, quasi_of
+from shoal.check.tally import JudgedClasses, quasi_of
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
@@ -45,7 +45,7 @@ def judge_in_order(
     if plan.whom.unit is not None and persons is None:
         reasons += ("Nobody said whom the published rows belong to: persons cannot be counted.",)
     spreads = {name: ValuesThere.of(lines, name, count) for name in sensitive}
-    tally = ClassTally(plan, columns, spreads, trees or {})
+    tally = JudgedClasses(plan, columns, spreads, trees or {})
     last: pl.DataFrame | None = None
     in_order = True
     for part in whole_classes(lines, quasi, sensitive, count):

@@ -36,7 +36,7 @@ def read_spans(cells: pl.Series, ruler: Ruler, up_to: NDArray[np.int64] | None) 
     """Read different cells of a column; `up_to` has the original's records below each code."""
     spans = CellSpans(np.full(len(cells), np.nan), np.full(len(cells), -1, dtype=np.int64))
     rest = np.ones(len(cells), dtype=np.bool_)
-    if ruler.published == RANGES and ruler.numbers is not None:
+    if ruler.published == RANGES and (ruler.numbers is not None or up_to is None):
         rest = ~_read_ranges(cells, ruler, up_to, spans)
     for at in np.flatnonzero(rest).tolist():
         reading = ruler.read(cells[at])
@@ -56,13 +56,12 @@ def _read_ranges(
     cells: pl.Series, ruler: Ruler, up_to: NDArray[np.int64] | None, spans: CellSpans
 ) -> NDArray[np.bool_]:
     """Fill in what fits; which cells that were."""
-    assert ruler.numbers is not None, "ranges are read by the numbers of their column"
     least, greatest = _ends(cells, ruler.kind)
     width = greatest - least
     fits = (width >= 0) & (width <= ruler.denominator * (1 + _ROUNDING))  # nan fits nowhere
     wide = width[fits]
     spans.span[fits] = np.minimum(1.0, wide / ruler.denominator) if ruler.denominator > 0 else 0.0
-    if up_to is not None:
+    if up_to is not None and ruler.numbers is not None:
         first = np.searchsorted(ruler.numbers, least[fits])
         last = np.searchsorted(ruler.numbers, greatest[fits], side="right")
         spans.covered[fits] = up_to[last] - up_to[first]

@@ -29,10 +29,10 @@ from shoal.check.rules import Close, close_on, rule_on, unit_ruling
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
-from shoal.model.rule import CLOSE
+from shoal.model.rule import CLOSE, Rule
 from shoal.model.verdict import ColumnLoss, Ruling, Sensitive, Verdict
 
-__all__ = ["ClassTally", "ClassesCounted", "quasi_of"]
+__all__ = ["ClassTally", "ClassesCounted", "JudgedClasses", "quasi_of"]
 
 Integers = NDArray[np.int64]
 
@@ -67,36 +67,32 @@ class ClassesCounted:
 class ClassTally:
     """Everything that is counted while classes go by.
 
-    `spreads` has what is known of the sensitive columns in all of the table; `trees` are those of rules.
+    `rulers` read the cells of the quasi-identifiers, those that are known; `spreads` has what is known of
+    the sensitive columns in all of the table; `trees` are those of rules; `up_to` has, by column, the
+    original's records below each code.
     """
 
     def __init__(
         self,
-        plan: Plan,
-        columns: tuple[Column, ...],
+        rulers: Mapping[str, Ruler | None],
+        rules: Sequence[Rule],
         spreads: Mapping[str, ValuesThere],
         trees: Mapping[str, Hierarchy],
+        up_to: Mapping[str, Integers | None] | None = None,
     ) -> None:
-        self.plan = plan
-        self.columns = columns
-        self.rulers: dict[str, Ruler | None] = {
-            column.name: ruler_of(column, loss=plan.loss) for column in columns
-        }
+        self.rulers = rulers
+        self.rules = rules
         self.spreads = spreads
+        self.up_to = up_to or {}
         self.close = {
             rule.text: Close.of(spread.cells, spread.records, rule, trees.get(rule.column))
-            for rule in plan.rules_read
+            for rule in rules
             if rule.kind == CLOSE and (spread := spreads.get(rule.column)) is not None
         }
         self.sizes: dict[int, int] = {}
-        self.by_column = {column.name: _ColumnTally([], [], CellsSeen()) for column in columns}
+        self.by_column = {name: _ColumnTally([], [], CellsSeen()) for name in rulers}
         self.sensitive: dict[str, Sensitive] = {}
         self.rulings: dict[str, Ruling] = {}
-        self.standing: Standing | None = None
-        self.up_to = {
-            column.name: np.r_[0, np.cumsum(column.counts[0])] if column.counts else None
-            for column in columns
-        }
 
     @property
     def total(self) -> int:
@@ -119,7 +115,7 @@ class ClassTally:
         places = {name: spread.codes_of(part[name]) for name, spread in self.spreads.items()}
         for name, spread in self.spreads.items():
             self._mix(name, places[name], classes, spread)
-        for rule in self.plan.rules_read:
+        for rule in self.rules:
             if rule.column not in places:
                 continue
             if rule.kind == CLOSE:
@@ -156,7 +152,7 @@ class ClassTally:
         by_cell = pl.DataFrame({"cell": cells, "n": sizes}).group_by("cell").agg(pl.col("n").sum())
         records = by_cell["n"].to_numpy()
         tally.cells.add(by_cell["cell"], records)
-        spans = read_spans(by_cell["cell"], ruler, self.up_to[name])
+        spans = read_spans(by_cell["cell"], ruler, self.up_to.get(name))
         bad = np.isnan(spans.span)
         tally.lost.append(math.fsum(np.where(bad, 1.0, spans.span) * records))
         tally.unfit += int(records[bad].sum())
@@ -194,12 +190,34 @@ class ClassTally:
 
     def _rule(self, found: Ruling) -> None:
         old = self.rulings.get(found.rule, found)
-        worse = _is_worse(found, old, self.plan)
+        worse = _is_worse(found, old, self.rules)
         self.rulings[found.rule] = replace(
             found if worse else old,
             holds=found.holds and old.holds,
             failing=found.failing + (old.failing if found.rule in self.rulings else 0),
         )
+
+
+class JudgedClasses(ClassTally):
+    """The classes of a table that is judged by its plan, and the verdict on them."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        columns: tuple[Column, ...],
+        spreads: Mapping[str, ValuesThere],
+        trees: Mapping[str, Hierarchy],
+    ) -> None:
+        super().__init__(
+            {column.name: ruler_of(column, loss=plan.loss) for column in columns},
+            plan.rules_read,
+            spreads,
+            trees,
+            {one.name: np.r_[0, np.cumsum(one.counts[0])] if one.counts else None for one in columns},
+        )
+        self.plan = plan
+        self.columns = columns
+        self.standing: Standing | None = None
 
     def stand(self, standing: Standing) -> None:
         """Take in how persons stand in the classes."""
@@ -292,8 +310,8 @@ class ClassTally:
         return max(0.0, lost / there_were) if there_were > 0 else 0.0
 
 
-def _is_worse(one: Ruling, other: Ruling, plan: Plan) -> bool:
+def _is_worse(one: Ruling, other: Ruling, rules: Sequence[Rule]) -> bool:
     """Whether the first measures worse: few values are bad, large shares are."""
     a, b = one.measured or 0.0, other.measured or 0.0
-    kinds = {rule.text: rule.kind for rule in plan.rules_read}
+    kinds = {rule.text: rule.kind for rule in rules}
     return a < b if kinds[one.rule] in {"distinct", "entropy"} else a > b

@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from shoal.check.passing import RECORDS, ValuesThere, changes
-from shoal.check.tally import ClassTally, quasi_of
+from shoal.check.tally import JudgedClasses, quasi_of
 from shoal.engines.spark.ask import collected, named, renamed
 from shoal.engines.spark.send import of_batches
 from shoal.model.column import Column
@@ -52,7 +52,7 @@ def judge_frame(
         counted = counted.sortWithinPartitions(*short)
     about = _Measuring(tuple(quasi), tuple(sensitive), plan, columns, spreads)
     told = counted.mapInArrow(of_batches(measure_classes, about), "told binary")
-    tally = ClassTally(plan, columns, {}, {})
+    tally = JudgedClasses(plan, columns, {}, {})
     for one in collected(told, "checking the finished table").column(0).to_pylist():
         tally.join(pickle.loads(one))
     return tally.verdict(names, withheld=withheld)
@@ -69,7 +69,7 @@ def _spread(frame: Any, name: str) -> ValuesThere:
 
 def measure_classes(about: _Measuring, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: what is counted of whole classes, whose lines stand together."""
-    tally = ClassTally(about.plan, about.columns, about.spreads, {})
+    tally = JudgedClasses(about.plan, about.columns, about.spreads, {})
     held: pl.DataFrame | None = None
     for batch in batches:
         if not batch.num_rows:

@@ -15,7 +15,7 @@ from shoal.bound import prove_in_parts, search_for
 from shoal.check.in_order import judge_in_order
 from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines.stream.group import group_in_parts
-from shoal.engines.stream.limits import check_plan, workers_of
+from shoal.engines.stream.limits import check_plan, hands_of
 from shoal.engines.stream.persons import check_whom_in_order
 from shoal.engines.stream.survey import Surveyed, survey_scan
 from shoal.engines.stream.tuples import code_in_parts
@@ -70,7 +70,7 @@ class Stream:
     def open(self, frame: Any, plan: Plan, key: Key | None = None) -> Streamed:
         """A scan, a lazy frame, a dataset of Arrow, or any frame."""
         scan = scan_frame(frame, plan.scratch)
-        return Streamed(scan, folder_of(plan.scratch), workers_of(plan, scan.rows))
+        return Streamed(scan, folder_of(plan.scratch), hands_of(plan, scan.rows))
 
     def seal(self, table: Streamed) -> Receipt:
         """A receipt over the cells in their order."""
@@ -78,7 +78,7 @@ class Stream:
 
     def survey(self, table: Streamed, plan: Plan, progress: Progress) -> Surveyed:
         """Each cell of a column once, and which identifiers repeat."""
-        return survey_scan(table.scan, plan, table.workers, progress)
+        return survey_scan(table.scan, plan, table.hands, progress)
 
     def code(
         self, table: Streamed, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None
@@ -159,7 +159,7 @@ class Stream:
             coded.cuts,
             task,
             search_for(task, coded.table.rows, len(coded.columns), coded.layout.about.plan.part),
-            partial(under_way, workers=coded.table.workers),
+            partial(under_way, hands=coded.table.hands),
         )
 
     def hand_back(self, table: Streamed, published: Sorted) -> tuple[Any, dict[str, Any]]:

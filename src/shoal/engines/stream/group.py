@@ -50,7 +50,9 @@ def bytes_a_row(coded: InParts) -> int:
 
 def group_in_parts(coded: InParts, task: Task, plan: Plan, work: Work) -> PartGroups:
     """The work applied to the few tuples, or to each part."""
-    check_room(coded.table.folder, bytes_a_row(coded) * coded.table.rows)
+    needed = bytes_a_row(coded) * coded.table.rows
+    task.progress(f"scratch files of about {needed / 1e9:.2g} GB", 0.0)
+    check_room(coded.table.folder, needed)
     if coded.whole is not None:
         grouping = work(task, coded.whole)
         faces, _ = faces_of(coded.whole, grouping)
@@ -117,7 +119,7 @@ class _PutAside:
 
         solved: list[_Solved] = []
         done = 0
-        for one in under_way(solve, blocks, self.table.workers):
+        for one in under_way(solve, blocks, self.table.hands):
             solved.append(one)
             done += int(one.faces.size.sum()) + one.withheld
             told = f"grouping record {done:,} of {self.about.total:,}"
@@ -193,7 +195,7 @@ class _PutAside:
             return batch.num_rows, held
 
         seen = 0
-        for many, held in under_way(send, self.table.scan.batches(self.layout.names), self.table.workers):
+        for many, held in under_way(send, self.table.scan.batches(self.layout.names), self.table.hands):
             rows += held
             seen += many
             task.progress(f"putting row {seen:,} of {total:,} aside", seen / total)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from shoal.engines.stream.under_way import Hands, resident
 from shoal.errors import PlanError
 from shoal.model.plan import Plan
 from shoal.model.size import bytes_of
 
-__all__ = ["check_plan", "memory_of", "workers_of"]
+__all__ = ["LEAST", "check_plan", "hands_of", "memory_of"]
 
-LEAST = 400_000_000
+LEAST = 600_000_000
 """Bytes that Python, its libraries, batches under way and their buffers take."""
 PER_CODE = 60
 """Bytes for each code of a part that is being grouped, by the method that takes most."""
@@ -52,15 +53,20 @@ def memory_of(plan: Plan) -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def workers_of(plan: Plan, rows: int) -> int:
-    """How many parts may be grouped at a time; refuses where there is no memory for one."""
+def hands_of(plan: Plan, rows: int) -> Hands:
+    """How many parts may be grouped at a time; refuses where there is no memory for one.
+
+    What the process held before, beyond Python and its libraries, is not the run's.
+    """
     part = PER_CODE * len(plan.quasi) * min(plan.part, rows)
     base = LEAST + PER_CLASS * (rows // plan.k)
-    room = (memory_of(plan) - base) // max(part, 1)
+    memory = memory_of(plan)
+    room = (memory - base) // max(part, 1)
     if room < 1:
         raise PlanError(
             f"Parts of {plan.part:,} rows need about {(base + part) / 1e9:.1f} GB of memory for a table of "
-            f"{rows:,} rows, and {memory_of(plan) / 1e9:.1f} GB are allowed. Allow more, or smaller parts.",
+            f"{rows:,} rows, and {memory / 1e9:.1f} GB are allowed. Allow more, or smaller parts.",
             field="memory",
         )
-    return int(min(room, plan.threads or os.cpu_count() or 1, MOST_WORKERS))
+    workers = int(min(room, plan.threads or os.cpu_count() or 1, MOST_WORKERS))
+    return Hands(workers, memory + max(0, resident() - LEAST))

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from shoal.encode.batch import Carried, Lookup, carried_of
 from shoal.encode.survey import missing_to_null, survey_cells
+from shoal.engines.stream.limits import LEAST
 from shoal.engines.stream.lines import Counted
-from shoal.engines.stream.under_way import under_way
-from shoal.errors import DataError, TooFewRows
+from shoal.engines.stream.under_way import Hands, under_way
+from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.group.parts.persons import numbers_of_persons
 from shoal.model.known import Known
 from shoal.model.names import check_named
@@ -30,6 +31,8 @@ __all__ = ["Surveyed", "repeats_of", "survey_scan"]
 ROWS, RECORDS = "\0rows", "\0records"
 TOGETHER = 16
 """Counts of so many batches are joined at a time."""
+COPIES = 3
+"""How often the different values of a column are held at a time, about: joined, sorted, looked up."""
 HASHES = 16_000_000
 """Cells of an identifier that are compared at a time: 128 MB of hashes."""
 
@@ -49,12 +52,12 @@ class Surveyed(Known):
     repeats: tuple[Repeats, ...] = ()
 
 
-def survey_scan(scan: Scan, plan: Plan, workers: int, progress: Progress) -> Surveyed:
+def survey_scan(scan: Scan, plan: Plan, hands: Hands, progress: Progress) -> Surveyed:
     """Learn the columns of a table."""
     check_named(plan.columns, scan.columns)
     names = [*plan.quasi, *plan.sensitive, *plan.keep]
-    counted = _counted_by(scan, plan, workers)
-    counts = _counts(scan, names, workers, counted, progress)
+    counted = _counted_by(scan, plan, hands)
+    counts = _counts(scan, names, hands, counted, progress)
     total = int(counts[names[0]][RECORDS].sum())
     if total < plan.k:
         raise TooFewRows(rows=total, k=plan.k)
@@ -75,12 +78,12 @@ def survey_scan(scan: Scan, plan: Plan, workers: int, progress: Progress) -> Sur
     )
 
 
-def _counted_by(scan: Scan, plan: Plan, workers: int) -> Counted | None:
+def _counted_by(scan: Scan, plan: Plan, hands: Hands) -> Counted | None:
     """The column that counts records, from its different cells."""
     name = plan.whom.count
     if name is None:
         return None
-    found = _counts(scan, [name], workers, None, lambda _what, _share: None)[name]
+    found = _counts(scan, [name], hands, None, lambda _what, _share: None)[name]
     numbers = counts_of(missing_to_null(found[name], plan))
     if float(numbers.astype(np.float64) @ found[ROWS].to_numpy()) >= EXACT:
         raise DataError(
@@ -92,7 +95,7 @@ def _counted_by(scan: Scan, plan: Plan, workers: int) -> Counted | None:
 
 
 def _counts(
-    scan: Scan, names: Sequence[str], workers: int, counted: Counted | None, progress: Progress
+    scan: Scan, names: Sequence[str], hands: Hands, counted: Counted | None, progress: Progress
 ) -> dict[str, pl.DataFrame]:
     found: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
     chosen = names if counted is None else [*names, counted.lookup.name]
@@ -103,14 +106,30 @@ def _counts(
         return batch.num_rows, [_count(name, batch.column(name), kinds[name], records) for name in names]
 
     rows = 0
-    for many, its_counts in under_way(count, scan.batches(chosen), workers):
+    for many, its_counts in under_way(count, scan.batches(chosen), hands):
         rows += many
         progress(f"encoding row {rows:,} of {scan.rows:,}", rows / scan.rows)
         for name, its in zip(names, its_counts, strict=True):
             found[name].append(its)
             if len(found[name]) > TOGETHER:
                 found[name] = [_joined(found[name], name)]
+                _check_values(found, hands)
     return {name: _joined(its, name).sort(name, nulls_last=True) for name, its in found.items()}
+
+
+def _check_values(found: dict[str, list[pl.DataFrame]], hands: Hands) -> None:
+    """Stop where the different values of the columns need more memory than there may be."""
+    sizes = {name: sum(its.estimated_size() for its in parts) for name, parts in found.items()}
+    needed = LEAST + COPIES * sum(sizes.values())
+    if hands.most is not None and needed > hands.most:
+        name = max(sizes, key=lambda one: sizes[one])
+        raise PlanError(
+            f"The different values of the columns need more than {needed / 1e9:.1f} GB of memory, most of "
+            f"them column {name!r}, and {hands.most / 1e9:.1f} GB are allowed. Allow more memory, or leave "
+            "the column out.",
+            field="memory",
+            column=name,
+        )
 
 
 def _count(name: str, cells: Any, kind: pl.DataType, records: NDArray[np.int64] | None) -> pl.DataFrame:

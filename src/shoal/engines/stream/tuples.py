@@ -69,7 +69,7 @@ def code_in_parts(table: Streamed, known: Surveyed, plan: Plan, progress: Progre
 
     rows = 0
     for many, some, its in under_way(
-        count, table.scan.batches(layout.names if ruled else layout.own), table.workers
+        count, table.scan.batches(layout.names if ruled else layout.own), table.hands
     ):
         rows += many
         progress(f"counting row {rows:,} of {table.rows:,}", rows / table.rows)

@@ -1,30 +1,76 @@
-"""Work on threads without piling up results."""
+"""Work on threads without piling up results, and without more memory than is allowed."""
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["under_way"]
+import pyarrow as pa
+
+from shoal.errors import PlanError
+
+__all__ = ["Hands", "resident", "under_way"]
 
 A = TypeVar("A")
 B = TypeVar("B")
+NEAR = 0.85
+"""The share of the memory from which on nothing new is begun before what is under way is done."""
 
 
-def under_way(work: Callable[[A], B], items: Iterable[A], workers: int) -> Iterator[B]:
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """How many items are worked on at a time, and the bytes that the process may hold; None for any."""
+
+    workers: int
+    most: int | None = None
+
+    def is_near(self) -> bool:
+        """Whether little memory is left."""
+        return self.most is not None and resident() > NEAR * self.most
+
+    def check(self) -> None:
+        """Stop where the process holds more than it may, and nothing is under way that would end."""
+        if self.most is None or resident() <= self.most:
+            return
+        pa.default_memory_pool().release_unused()
+        held = resident()
+        if held > self.most:
+            raise PlanError(
+                f"The run holds {held / 1e9:.1f} GB of memory, and {self.most / 1e9:.1f} GB are allowed. "
+                "Nothing was published. Allow more memory, or smaller parts.",
+                field="memory",
+            )
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def under_way(work: Callable[[A], B], items: Iterable[A], hands: Hands) -> Iterator[B]:
     """What work gives for each item, in their order, with few of them waiting at any time."""
-    if workers <= 1:
-        yield from map(work, items)
+    if hands.workers <= 1:
+        for item in items:
+            hands.check()
+            yield work(item)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(hands.workers) as pool:
         waiting: deque[Future[B]] = deque()
         try:
             for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) > workers:
+                while waiting and (len(waiting) > hands.workers or hands.is_near()):
                     yield waiting.popleft().result()
+                if not waiting:
+                    hands.check()
+                waiting.append(pool.submit(work, item))
             while waiting:
                 yield waiting.popleft().result()
         finally:

@@ -14,27 +14,31 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from shoal.engines.stream.lines import Layout
+from shoal.engines.stream.under_way import Hands
 from shoal.model.coded import Coded, Metric, pack
 from shoal.model.column import Column
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.parts import Cuts
 from shoal.model.whom import Repeats
 from shoal.read.nameless import Nameless
-from shoal.read.scan import BATCH, Scan
+from shoal.read.scan import Scan
 from shoal.recode.faces import Faces
 
 Told = Callable[[int, int], NDArray[Any]]
 Tuples = Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]
 __all__ = ["InParts", "PartGroups", "Sorted", "Streamed", "Tuples"]
 
+LINES = 1 << 16
+"""Lines of a finished table that are read together: texts take more memory than codes."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Streamed:
-    """A table that is read batch by batch, the folder for its scratch files, and parts at a time."""
+    """A table that is read batch by batch, the folder for its scratch files, and who works on it."""
 
     scan: Scan
     folder: Path
-    workers: int
+    hands: Hands
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -149,7 +153,7 @@ class Sorted:
         """Its lines."""
         chosen = list(self.names if names is None else names)
         file = pq.ParquetFile(self.file.reader(), memory_map=False, buffer_size=1 << 20)
-        yield from file.iter_batches(batch_size=BATCH, columns=chosen, use_threads=False)
+        yield from file.iter_batches(batch_size=LINES, columns=chosen, use_threads=False)
 
     def frames(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """Its lines as Polars frames."""

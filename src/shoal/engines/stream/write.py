@@ -84,7 +84,7 @@ def _send_parts(sorting: _Sorting) -> None:
             sorting.send(lines)
         file.close()
 
-    for _ in under_way(scatter, range(len(grouping.rows)), sorting.coded.table.workers):
+    for _ in under_way(scatter, range(len(grouping.rows)), sorting.coded.table.hands):
         pass
 
 
@@ -107,7 +107,7 @@ def _send_rows(sorting: _Sorting, grouping: Grouping, plan: Plan) -> None:
         rows = layout.rows_of(batch)
         return rows, np.searchsorted(known, _joined(line_keys(rows, layout.about))).astype(np.int32)
 
-    for rows, row in under_way(place, coded.table.scan.batches(layout.names), coded.table.workers):
+    for rows, row in under_way(place, coded.table.scan.batches(layout.names), coded.table.hands):
         apart = shared[row]
         for at in np.unique(waits[row[apart]]).tolist():
             mine = apart & (waits[row] == at)
@@ -192,7 +192,7 @@ def _write(sorting: _Sorting, coded: InParts, grouping: PartGroups, progress: Pr
     with pq.ParquetWriter(
         sink, schema, compression="zstd", compression_level=1, store_schema=False
     ) as writer:
-        for table, beside in under_way(make, range(len(sorting.files)), coded.table.workers):
+        for table, beside in under_way(make, range(len(sorting.files)), coded.table.hands):
             writer.write_table(table, row_group_size=RANGE)
             lines += table.num_rows
             records += table.num_rows if counted is None else pc.sum(table[counted]).as_py() or 0
