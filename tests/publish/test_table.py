@@ -118,10 +118,10 @@ def test_the_copy_of_an_older_receipt_is_as_private_as_it_was(release, tmp_path,
 def test_the_fingerprint_needs_the_salt_and_every_cell():
     frame = pl.DataFrame({"a": ["x", "y"], "b": [1, 2]})
     receipt = Receipt.of(frame)
-    assert receipt.original == fingerprint(frame, receipt.salt)
+    assert receipt.original == fingerprint([frame], receipt.salt)
     assert receipt.original != Receipt.of(frame).original
     other = pl.DataFrame({"a": ["x", "z"], "b": [1, 2]})
-    assert fingerprint(other, receipt.salt) != receipt.original
+    assert fingerprint([other], receipt.salt) != receipt.original
 
 
 def test_a_failed_verdict_writes_nothing(release, tmp_path):

@@ -6,19 +6,17 @@ so rounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import polars as pl
 
-from shoal.check import centres
 from shoal.check.claims import MEASURED, TOLERANCE, Claims, close
 from shoal.check.kanonymity import Classes
 from shoal.check.loss import loss_of_column, published_names, read_column, total_of
 from shoal.check.ruler import NODES, PLACES, RANGES, STARS, Ruler
 from shoal.model.cell import SUPPRESSED, parse_set
 from shoal.model.certificate import Certificate
-from shoal.model.coded import Coded
 from shoal.model.facts import TOTAL_LOSS
 from shoal.model.figures import (
     Figures,
@@ -32,7 +30,15 @@ from shoal.model.figures import (
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.verdict import GIVE, ColumnLoss, Finding, mean_apart
 
-__all__ = ["check_exact", "check_losses", "check_receipt", "check_value", "measure_columns"]
+__all__ = [
+    "Members",
+    "check_exact",
+    "check_losses",
+    "check_receipt",
+    "check_value",
+    "measure_columns",
+    "members_in",
+]
 
 GIVE_ORIGINAL = GIVE["original"]
 APART = "pairs told apart"
@@ -57,34 +63,55 @@ def measure_columns(
     return found
 
 
+class Members(NamedTuple):
+    """What the sets of a published column show: how many different members, and whether any is a star."""
+
+    many: int
+    starred: bool
+
+    @classmethod
+    def of(cls, cells: pl.Series) -> Members:
+        """From a column's cells."""
+        texts = cells.cast(pl.String).unique().to_list()
+        return cls(len(members_in(texts)), SUPPRESSED in texts)
+
+
+def members_in(texts: Iterable[str | None]) -> set[str | None]:
+    """The different members of sets."""
+    return {member for text in texts if text != SUPPRESSED for member in parse_set(text)}
+
+
 def check_losses(
-    table: pl.DataFrame,
+    found: Mapping[str, tuple[ColumnLoss, int]],
     certificate: Certificate,
     claims: Claims,
     rulers: Mapping[str, Ruler | None],
-    classes: Classes,
     trees: Mapping[str, Hierarchy],
     *,
-    coded: Coded | None,
+    published: int,
+    members: Callable[[str], Members],
+    has_original: bool,
 ) -> Iterator[Finding]:
-    """The loss of every column, of all together, and the value where that is the loss."""
+    """The loss of every column, of all together, and the value where that is the loss.
+
+    `found` is what was measured of the release, whose records are `published`.
+    """
     said_of = {column.name: column for column in certificate.columns}
     strange = [column.name for column in certificate.columns if column.name not in claims.quasi]
     if strange or len(said_of) != len(certificate.columns):
         yield Finding(
             "columns lost", False, "The certificate measures columns that its plan does not name."
         )
-    found = measure_columns(table, claims, rulers, classes, withheld=certificate.withheld)
     sure = True
     for name in claims.quasi:
         known = Evidence(
-            table, claims, rulers[name], trees.get(name), coded is not None, certificate.withheld == 0
+            members, claims, rulers[name], trees.get(name), has_original, certificate.withheld == 0
         )
         finding = _column(name, said_of.get(name), known, found.get(name))
         sure &= finding.holds is not None
         yield finding
     losses = [found[name][0] for name in claims.quasi if name in found]
-    total, percent = total_of(losses, records=classes.total + certificate.withheld)
+    total, percent = total_of(losses, records=published + certificate.withheld)
     said = {"loss": (certificate.loss, total), "loss_percent": (certificate.loss_percent, percent)}
     if certificate.objective in TOTAL_LOSS:
         said["value"] = (certificate.value, total)
@@ -138,7 +165,7 @@ def _is_rounded_down(said: float | None, exact: float | None) -> bool:
 class Evidence(NamedTuple):
     """What is there to hold a column's figures against."""
 
-    table: pl.DataFrame
+    members: Callable[[str], Members]
     claims: Claims
     ruler: Ruler | None
     tree: Hierarchy | None
@@ -198,10 +225,9 @@ def _denominator(said: ColumnLoss, known: Evidence, ruler: Ruler) -> tuple[bool,
         if known.claims.loss == "levels" and ruler.published == NODES:
             return denominator in {float(tree.height), float(max(tree.height, 1))}, True
         return denominator in {len(tree.leaves) - 1.0, float(len(tree.leaves))}, True
-    cells = known.table[said.name].cast(pl.String).unique().to_list()
-    members = {member for cell in cells if cell != SUPPRESSED for member in parse_set(cell)}
-    shown = float(max(0, len(members) - 1))
-    if SUPPRESSED in cells:  # one value alone is never suppressed
+    members = known.members(said.name)
+    shown = float(max(0, members.many - 1))
+    if members.starred:  # one value alone is never suppressed
         return denominator >= max(shown, 1.0), False
     # every value of a label stands in some set, unless its rows are withheld or stand for no record
     if known.is_whole and known.claims.count is None and known.claims.kinds.get(said.name) == "label":
@@ -226,24 +252,24 @@ def why_not(ruler: Ruler | None, claims: Claims) -> str:
 
 def check_value(
     certificate: Certificate,
-    classes: Classes,
-    table: pl.DataFrame,
-    claims: Claims,
+    *,
+    largest: int,
+    published: int,
+    shown: float | None = None,
     exact: Figures | None = None,
 ) -> Iterator[Finding]:
-    """The value where it is not the loss, and the ratio; `exact` are the receipt's figures."""
+    """The value where it is not the loss, and the ratio; `exact` are the receipt's figures.
+
+    `largest` is the largest class, `shown` the value that published radii give, where they do.
+    """
     value = certificate.value
-    # radii around middles are not those around the rows that the objective is about
-    rows = claims.style == "centres" and centres.publishes_rows(certificate)
-    shown = centres.value_from(table, certificate.objective) if rows else None
     if certificate.objective == "largest":
-        largest = int(classes.sizes.max(initial=0))
         # groups that look alike are one class, so a class may be larger than the largest group
         holds = None if value < round_up(largest) else value == round_up(largest)
         yield Finding("value", holds, f"The certificate says {value:g}; the largest class has {largest}.")
     elif shown is not None:
         # radii are published rounded up to six digits after the point
-        low = shown - 2e-6 * max(1.0, classes.total)
+        low = shown - 2e-6 * max(1.0, published)
         same = round_up(max(0.0, low)) <= value <= round_up(shown + TOLERANCE)
         detail = f"The certificate says {value:g}; the published radii give {round_up(shown):g}."
         yield Finding("value", same, detail)

@@ -123,6 +123,13 @@ class ClassTally:
             else:
                 self._rule(rule_on(part[rule.column], classes, rule, None))
 
+    def loss_of(self, ruler: Ruler, *, withheld: int) -> tuple[ColumnLoss, int]:
+        """What a column has lost, and how many of its records do not fit it."""
+        its, everything = self.by_column[ruler.name], self.total + withheld
+        share = (math.fsum(its.lost) + withheld) / everything if everything else 0.0
+        apart = its.cells.told_apart(ruler, withheld=withheld)
+        return ColumnLoss(ruler.name, ruler.weight, ruler.denominator, share, apart), its.unfit
+
     @property
     def counted(self) -> ClassesCounted:
         """What was counted so far, to be joined elsewhere."""
@@ -286,14 +293,10 @@ class JudgedClasses(ClassTally):
         )
 
     def _loss(self, column: Column, total: int, withheld: int) -> ColumnLoss:
-        lost = math.fsum(self.by_column[column.name].lost) + withheld
-        everything = total + withheld
-        share = lost / everything if everything else 0.0
         ruler, its = self.rulers[column.name], self.by_column[column.name]
         if ruler is None or not (its.lost or not total):
             return ColumnLoss(column.name, column.weight, column.denominator, None)
-        apart = its.cells.told_apart(ruler, withheld=withheld)
-        return ColumnLoss(column.name, column.weight, column.denominator, share, apart)
+        return self.loss_of(ruler, withheld=withheld)[0]
 
     def _entropy(self, total: int, withheld: int) -> float | None:
         """The bits lost of all bits there were; see `entropy_share`."""

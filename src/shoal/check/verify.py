@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import polars as pl
 
@@ -16,8 +18,9 @@ from shoal.check.claims import (
     rulers_of,
 )
 from shoal.check.kanonymity import Classes
-from shoal.check.measured import check_exact, check_losses, check_value, measure_columns
+from shoal.check.measured import Members, check_exact, check_losses, check_value, measure_columns
 from shoal.check.pseudonyms import faults_of
+from shoal.check.ruler import Ruler
 from shoal.check.rules import rule_on
 from shoal.model.certificate import VERSION, Certificate
 from shoal.model.coded import Coded
@@ -25,10 +28,11 @@ from shoal.model.facts import TOTAL_LOSS
 from shoal.model.figures import Figures
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.pseudonym import links
+from shoal.model.rule import Rule
 from shoal.model.verdict import GIVE, Finding, Ruling
 from shoal.model.written import names_of
 
-__all__ = ["verify_release"]
+__all__ = ["check_classes", "check_columns", "check_papers", "check_rules", "verify_release"]
 
 MORE = frozenset({"sse", "sst", "sse_share", "centre", "lookups", "pseudonym"})
 """What a certificate may hold besides."""
@@ -50,28 +54,38 @@ def verify_release(
     """
     claims = Claims.of(certificate)
     trees = hierarchies or {}
-    findings = [_fingerprint(certificate, digest), _fields(certificate), _agrees(certificate, claims)]
+    findings = [*check_papers(certificate, claims, digest)]
     rulers = rulers_of(certificate, claims, trees, coded, ranges_in(table, claims))
-    wanted = published_columns(claims, rulers)
-    absent = [name for name in wanted if name not in table.columns]
-    extra = [name for name in table.columns if name not in wanted]
-    detail = "The release has the columns that the certificate's plan names."
-    if absent:
-        detail = f"The release lacks the columns: {', '.join(absent)}."
-    elif extra:
-        detail = f"The release has columns that the plan does not name: {', '.join(extra)}."
-    findings.append(Finding("columns", not absent and not extra, detail))
-    if absent:
+    columns, is_whole = check_columns(table.columns, claims, rulers)
+    findings.append(columns)
+    if not is_whole:
         return findings
     if claims.pseudonym is not None or "pseudonym" in certificate.more:
         findings.append(_pseudonyms(table, certificate, claims.pseudonym))
     classes = classes_as_said(table, claims)
-    findings += _class_findings(certificate, claims, classes)
-    findings += _rule_findings(table, certificate, claims, classes, trees)
-    findings += check_losses(table, certificate, claims, rulers, classes, trees, coded=coded)
-    findings += check_value(certificate, classes, table, claims, exact)
+    found = measure_columns(table, claims, rulers, classes, withheld=certificate.withheld)
+    findings += check_classes(certificate, claims, Counter(classes.sizes.tolist()))
+    findings += check_rules(certificate, claims, trees, partial(_measured, table, claims, classes, trees))
+    findings += check_losses(
+        found,
+        certificate,
+        claims,
+        rulers,
+        trees,
+        published=classes.total,
+        members=lambda name: Members.of(table[name]),
+        has_original=coded is not None,
+    )
+    # radii around middles are not those around the rows that the objective is about
+    radii = claims.style == "centres" and centres.publishes_rows(certificate)
+    findings += check_value(
+        certificate,
+        largest=int(classes.sizes.max(initial=0)),
+        published=classes.total,
+        shown=centres.value_from(table, certificate.objective) if radii else None,
+        exact=exact,
+    )
     if exact is not None and coded is not None:
-        found = measure_columns(table, claims, rulers, classes, withheld=certificate.withheld)
         records = classes.total + certificate.withheld
         is_loss = certificate.objective in TOTAL_LOSS
         findings.append(check_exact(exact, found, records=records, is_loss=is_loss, style=claims.style))
@@ -89,6 +103,28 @@ def verify_release(
             detail += f"is not recomputable. {GIVE['hierarchies']}"
         findings.append(Finding("lines", None if unread and not unfit else not unfit, detail))
     return findings
+
+
+def check_papers(certificate: Certificate, claims: Claims, digest: str | None) -> Iterator[Finding]:
+    """Whether the release is the one certified, and the certificate agrees with itself."""
+    yield _fingerprint(certificate, digest)
+    yield _fields(certificate)
+    yield _agrees(certificate, claims)
+
+
+def check_columns(
+    names: Sequence[str], claims: Claims, rulers: Mapping[str, Ruler | None]
+) -> tuple[Finding, bool]:
+    """Whether a release has the columns of its plan and no other, and whether all of them are there."""
+    wanted = published_columns(claims, rulers)
+    absent = [name for name in wanted if name not in names]
+    extra = [name for name in names if name not in wanted]
+    detail = "The release has the columns that the certificate's plan names."
+    if absent:
+        detail = f"The release lacks the columns: {', '.join(absent)}."
+    elif extra:
+        detail = f"The release has columns that the plan does not name: {', '.join(extra)}."
+    return Finding("columns", not absent and not extra, detail), not absent
 
 
 def _fingerprint(certificate: Certificate, digest: str | None) -> Finding:
@@ -155,26 +191,29 @@ def _is_planned(ruling: Ruling, rules: set[str], claims: Claims) -> bool:
     return claims.unit is not None and ruling.rule == own and ruling.measured is None
 
 
-def _class_findings(certificate: Certificate, claims: Claims, classes: Classes) -> Iterator[Finding]:
-    smallest = int(classes.sizes.min(initial=classes.total))
-    holds = classes.sizes.size > 0 and smallest >= certificate.k and certificate.k == claims.k >= 2
-    small = int((classes.sizes < certificate.k).sum())
+def check_classes(certificate: Certificate, claims: Claims, sizes: Mapping[int, int]) -> Iterator[Finding]:
+    """What is claimed of classes, of which there are so many of each size."""
+    classes = sum(sizes.values())
+    total = sum(size * many for size, many in sizes.items())
+    smallest = min(sizes, default=total)
+    holds = classes > 0 and smallest >= certificate.k and certificate.k == claims.k >= 2
+    small = sum(many for size, many in sizes.items() if size < certificate.k)
     yield Finding(
         "k",
         holds,
         f"Every class holds at least k = {certificate.k} records."
         if holds
-        else f"{small} of {classes.sizes.size} classes hold fewer than k = {certificate.k} records, or the "
+        else f"{small} of {classes} classes hold fewer than k = {certificate.k} records, or the "
         "certificate names no k of its plan.",
     )
     for claim, found in (
-        ("classes", classes.sizes.size),
+        ("classes", classes),
         ("smallest_class", smallest),
-        ("published", classes.total),
+        ("published", total),
     ):
         said = getattr(certificate, claim)
         yield Finding(claim, said == found, f"The certificate says {said}; the release has {found}.")
-    mean = classes.total / max(classes.sizes.size, 1)
+    mean = total / max(classes, 1)
     yield Finding(
         "mean_class",
         close(certificate.mean_class, mean),
@@ -189,44 +228,51 @@ def _class_findings(certificate: Certificate, claims: Claims, classes: Classes) 
     )
 
 
-def _rule_findings(
-    table: pl.DataFrame,
+def check_rules(
     certificate: Certificate,
     claims: Claims,
-    classes: Classes,
     trees: Mapping[str, Hierarchy],
+    measured: Callable[[Rule], Ruling | str],
 ) -> Iterator[Finding]:
-    """Every rule of the plan, measured again; persons cannot be."""
+    """Every rule of the plan, measured again, or why it cannot be; persons cannot be."""
     said = {ruling.rule: ruling.measured for ruling in certificate.rules}
     for rule in claims.rules:
         claim = f"rule {rule.text}"
-        tree = trees.get(rule.column)
         if rule.column not in claims.others:
             yield Finding(claim, False, "The plan does not publish the column of this rule.")
-        elif rule.distance == "hierarchy" and tree is None:
+        elif rule.distance == "hierarchy" and rule.column not in trees:
             yield Finding(claim, None, "Not recomputable without the column's hierarchy, the one used.")
         elif rule.text not in said:
             yield Finding(claim, False, "The certificate says nothing of this rule.")
         else:
+            ruling = measured(rule)
+            if isinstance(ruling, str):
+                yield Finding(claim, False, ruling)
+                continue
             figure = said[rule.text]
-            values, held = table[rule.column], classes
-            if claims.style == "centres":
-                values, held, unfit = centres.unfold(values, classes)
-                if unfit:
-                    yield Finding(claim, False, f"The counts of {unfit} lines cannot be read.")
-                    continue
-            ruling = rule_on(values, held, rule, tree)
             same = figure is not None and ruling.measured is not None and close(figure, ruling.measured)
             detail = (
                 f"The certificate says {_short(figure)}; the worst class has {_short(ruling.measured)}."
             )
             if not ruling.holds:
-                detail += f" The rule fails in {ruling.failing} of {classes.sizes.size} classes."
+                detail += f" The rule fails in {ruling.failing} classes."
             yield Finding(claim, ruling.holds and same, detail)
     if claims.unit is not None:
         detail = "Not recomputable: no file says which person stands behind a line, and none should."
         said_so = f"{claims.unit}: at least {claims.k} in every class" in said
         yield Finding(f"k of {claims.unit}", None if said_so else False, detail)
+
+
+def _measured(
+    table: pl.DataFrame, claims: Claims, classes: Classes, trees: Mapping[str, Hierarchy], rule: Rule
+) -> Ruling | str:
+    """A rule on a table in memory."""
+    values, held = table[rule.column], classes
+    if claims.style == "centres":
+        values, held, unfit = centres.unfold(values, classes)
+        if unfit:
+            return f"The counts of {unfit} lines cannot be read."
+    return rule_on(values, held, rule, trees.get(rule.column))
 
 
 def _short(number: float | None) -> str:

@@ -416,6 +416,15 @@ Memory = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help=_means("memory"), rich_help_panel=METHOD),
 ]
+MemoryToVerify = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="A release that would need more, such as 2GB, is verified as a stream; two thirds of the "
+        "machine's if not given.",
+    ),
+]
 Scratch = Annotated[
     str | None,
     typer.Option(

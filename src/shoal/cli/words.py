@@ -138,6 +138,14 @@ def table_of(given: Mapping[str, Any]) -> shoal.TableRead:
     return shoal.read_table(source, **{**said, "delimiter": sign_of(said["delimiter"])})
 
 
+def original_of(given: Mapping[str, Any]) -> Any:
+    """The original of a release, or its name where it is too large to be read here."""
+    path = given["original"]
+    if not shoal.is_database(path) and shoal.is_large(path, memory=given.get("memory")):
+        return path
+    return table_of({**given, "file": path}).frame
+
+
 def engine_of(given: Mapping[str, Any]) -> str:
     """Where the table is worked on: where was said, and as a stream if it is too large for memory."""
     said: Mapping[str, Any] = shoal.plan_words(given["plan"]) if given.get("plan") else {}

@@ -47,13 +47,13 @@ class Receipt:
     def of(cls, frame: pl.DataFrame) -> Receipt:
         """A receipt for `frame` with a new random salt."""
         salt = secrets.token_hex(32)
-        return cls(salt, fingerprint(frame, salt))
+        return cls(salt, fingerprint([frame], salt))
 
     @classmethod
     def of_parts(cls, frames: Iterable[pl.DataFrame]) -> Receipt:
         """The same for a table that comes in parts, in their order."""
         salt = secrets.token_hex(32)
-        return cls(salt, _fingerprint(frames, salt))
+        return cls(salt, fingerprint(frames, salt))
 
     def mark(self, text: str) -> str:
         """A salted fingerprint of what may come from the data: a hierarchy, a graph, missing marks."""
@@ -94,19 +94,15 @@ class _Hasher:
         return len(data)
 
 
-def fingerprint(frame: pl.DataFrame, salt: str) -> str:
+def fingerprint(parts: Iterable[pl.DataFrame], salt: str) -> str:
     """HMAC-SHA256 of a table's names and cells as CSV: the same for the same cells in the same order.
 
-    Columns that CSV cannot hold (lists, bytes, durations) are left out.
+    The table may come in parts. Columns that CSV cannot hold (lists, bytes, durations) are left out.
     """
-    return _fingerprint([frame], salt)
-
-
-def _fingerprint(frames: Iterable[pl.DataFrame], salt: str) -> str:
     from shoal.model.plain import has_text
 
     hasher = _Hasher(salt)
-    for place, frame in enumerate(frames):
+    for place, frame in enumerate(parts):
         kept = [name for name, dtype in frame.schema.items() if has_text(dtype)]
         frame.select(kept).write_csv(hasher, include_header=place == 0)  # type: ignore[call-overload]
     return hasher.digest.hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shoal.model.size import bytes_of
 
-__all__ = ["ARROW", "PARQUET", "TEXT", "is_large"]
+__all__ = ["ARROW", "PARQUET", "TEXT", "is_large", "needs_stream"]
 
 PARQUET, ARROW, TEXT = (".parquet", ".pq"), (".arrow", ".feather", ".ipc"), (".csv", ".tsv", ".tab", ".txt")
 IN_MEMORY = {"parquet": 25.0, "arrow": 4.0, "text": 10.0}
@@ -25,15 +25,20 @@ def is_large(path: str | os.PathLike[str], *, memory: str | None = None) -> bool
         (False, True)
 
     """
+    return Path(path).is_dir() or needs_stream(path, memory=memory)
+
+
+def needs_stream(path: str | os.PathLike[str], *, memory: str | None = None) -> bool:
+    """Whether a file, or a folder of files, is too large for so much memory."""
     place = Path(path)
-    if place.is_dir():
-        return True
-    suffix = place.suffix.lower()
-    if not place.is_file() or suffix not in (*PARQUET, *ARROW, *TEXT):
-        return False
-    most = bytes_of(memory) if memory is not None else 2 * _machine_memory() // 3
-    kind = "parquet" if suffix in PARQUET else "arrow" if suffix in ARROW else "text"
-    return IN_MEMORY[kind] * place.stat().st_size > most
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    needed = 0.0
+    for file in files:
+        suffix = file.suffix.lower()
+        if file.is_file() and suffix in (*PARQUET, *ARROW, *TEXT):
+            kind = "parquet" if suffix in PARQUET else "arrow" if suffix in ARROW else "text"
+            needed += IN_MEMORY[kind] * file.stat().st_size
+    return needed > (bytes_of(memory) if memory is not None else 2 * _machine_memory() // 3)
 
 
 def _machine_memory() -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -21,17 +22,19 @@ from shoal.model.figures import BEST, Ranges, round_down, round_up
 from shoal.model.graph import Graph
 from shoal.model.grouping import Proof
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.marks import ANY_ORDER, mark_of_rows, marked_columns, sum_of_rows
+from shoal.model.marks import ANY_ORDER, added, mark_of_rows, marked_columns, sum_of_rows
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt, fingerprint
 from shoal.model.task import Effort, Task, quota
 from shoal.model.verdict import GIVE, Finding
 from shoal.read.hierarchy import parse_builder
+from shoal.read.scan import Scan
 
 __all__ = [
     "GIVE_ORIGINAL",
     "GIVE_RECEIPT",
     "Given",
+    "Whole",
     "bound_findings",
     "bound_named",
     "built_trees",
@@ -190,20 +193,43 @@ class Given:
         return self.said.planned(hierarchies=self.trees, graphs=self.graphs, missing=self.missing)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """A table in memory, asked as one is that is read batch by batch."""
+
+    like: pl.DataFrame
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(self.like.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.like.height
+
+    def frames(self, names: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """All of it, at once."""
+        yield self.like if names is None else self.like.select(names)
+
+
 def built_trees(
-    table: pl.DataFrame, certificate: Certificate, trees: Mapping[str, Hierarchy | Builder]
+    scan: Scan | Whole, certificate: Certificate, trees: Mapping[str, Hierarchy | Builder]
 ) -> dict[str, Hierarchy]:
     """The trees that rules measure by, built from a release that holds all the original's values."""
     built = {}
     for name, tree in trees.items():
-        whole = certificate.withheld == 0 and name in certificate.plan.sensitive and name in table.columns
+        whole = certificate.withheld == 0 and name in certificate.plan.sensitive and name in scan.columns
         if isinstance(tree, Builder) and whole:
-            values = table[name].cast(pl.String).drop_nulls().unique()
-            built[name] = tree.build(values.filter(values != "").to_list(), column=name)
+            values: set[str] = set()
+            for part in scan.frames([name]):
+                values.update(part[name].cast(pl.String).drop_nulls().unique().to_list())
+            built[name] = tree.build(list(values - {""}), column=name)
     return built
 
 
-def original_finding(certificate: Certificate, original: pl.DataFrame, receipt: Receipt | None) -> Finding:
+def original_finding(certificate: Certificate, original: Scan | Whole, receipt: Receipt | None) -> Finding:
     """Whether the original given is the very one, by its salted fingerprint."""
     if certificate.original is None and certificate.release is not None:
         return Finding("original", False, "The certificate holds no fingerprint of an original.")
@@ -216,12 +242,13 @@ def original_finding(certificate: Certificate, original: pl.DataFrame, receipt: 
     if receipt.original.startswith(ANY_ORDER):
         told = certificate.plan
         names = marked_columns(
-            original, [*told.quasi, *told.sensitive, *told.keep, *told.identifier, told.unit, told.count]
+            original.like,
+            [*told.quasi, *told.sensitive, *told.keep, *told.identifier, told.unit, told.count],
         )
-        rows = sum_of_rows(original.select(names), receipt.salt)
-        mark = mark_of_rows(rows, names, original.height, receipt.salt)
+        sums = (sum_of_rows(part, receipt.salt).astype("<u8").tobytes() for part in original.frames(names))
+        mark = mark_of_rows(added(sums), names, original.rows, receipt.salt)
     else:
-        mark = fingerprint(original, receipt.salt)
+        mark = fingerprint(original.frames(), receipt.salt)
     same = mark == receipt.original
     detail = "The table is" if same else "The table is not"
     return Finding("original", same, f"{detail} the one that was certified (salted fingerprint).")

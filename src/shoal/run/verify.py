@@ -27,6 +27,7 @@ from shoal.model.receipt import Receipt
 from shoal.model.verdict import GIVE, Finding
 from shoal.read.frames import to_polars
 from shoal.read.key import read_key
+from shoal.read.large import needs_stream
 from shoal.read.scan import scan_table
 from shoal.read.table import read_table
 from shoal.recode import digest_of, from_ids
@@ -34,6 +35,7 @@ from shoal.run.findings import (
     GIVE_ORIGINAL,
     GIVE_RECEIPT,
     Given,
+    Whole,
     bound_findings,
     bound_named,
     built_trees,
@@ -44,6 +46,7 @@ from shoal.run.findings import (
 from shoal.run.listed import list_findings, of_rows
 from shoal.run.plans import graphs_of
 from shoal.run.stated import Stated, person_findings, state_findings
+from shoal.run.verify_stream import verify_stream
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +68,7 @@ def verify(
     before: Sequence[Any] = (),
     state: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
+    memory: str | None = None,
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
 
@@ -74,9 +78,15 @@ def verify(
     a series, with their certificates beside them. `state` is the file of the private state of a register:
     with the original, and the state of the release before beside that one, everybody's line and what all
     cells shown of him tell are judged again. `key` is the file of the key of pseudonyms, which are
-    recomputed from the original.
+    recomputed from the original. A release that would not fit into `memory`, two thirds of the machine's if
+    not given, is read as a stream; of its original the fingerprint is then compared, and no row.
     """
-    table, digest = _table_of(release, delimiter)
+    table: pl.DataFrame | None = None
+    digest: str | None
+    if isinstance(release, str | os.PathLike) and needs_stream(release, memory=memory):
+        digest = _digest_of(release)
+    else:
+        table, digest = _table_of(release, delimiter)
     others: list[Finding] = []
     if isinstance(certificate, str | os.PathLike):
         text = _text_of(certificate)
@@ -90,9 +100,25 @@ def verify(
         raise PlanError("The certificate is neither a file nor a shoal.Certificate.")
     if receipt is not None and not isinstance(receipt, Receipt):
         raise PlanError("The receipt is not a file that Shoal wrote.")
+    if table is None:
+        findings = verify_stream(
+            release,
+            certificate,
+            digest=digest,
+            original=original,
+            given=Given(
+                certificate,
+                receipt,
+                hierarchies or {},
+                graphs_of(graphs or {}),
+                words_of("missing", missing),
+            ),
+            delimiter=delimiter,
+        )
+        return (*others, *verify_chain(certificate, [_former(one) for one in before]), *findings)
     table, findings = _written_out(_by_one_clock(table, certificate), release, certificate, lookups or {})
     findings += others
-    former = [_former(one, delimiter) for one in before]
+    former = [_former(one) for one in before]
     findings += verify_chain(certificate, former)
     findings += list_findings(table, release, certificate, before, hierarchies or {})
     stated = None
@@ -144,12 +170,12 @@ def _findings(
     whole = given.whole
     exact = receipt.figures if receipt is not None else None
     if original is None:
-        whole |= built_trees(table, certificate, given.trees)
+        whole |= built_trees(Whole(table), certificate, given.trees)
         findings += verify_release(table, rows, digest=digest, hierarchies=whole)
         findings.append(bound_named(certificate) or Finding("bound", None, GIVE_ORIGINAL))
         detail = "Whether a row was lost, invented or changed is not known."
         return [*findings, Finding("rows", None, f"{detail} {GIVE_ORIGINAL}")]
-    findings.append(original_finding(certificate, original, receipt))
+    findings.append(original_finding(certificate, Whole(original), receipt))
     coded: Coded | None = None
     plan: Plan | None = None
     try:
@@ -260,20 +286,28 @@ def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | No
     if Path(table).is_dir():
         import polars as pl
 
-        return pl.concat(scan_table(table).frames()), mark_of_folder(Path(table))
-    frame = read_table(os.fspath(table), delimiter=delimiter).frame
-    with open(table, "rb") as file:
-        return frame, hashlib.file_digest(file, "sha256").hexdigest()
+        return pl.concat(scan_table(table).frames()), _digest_of(table)
+    return read_table(os.fspath(table), delimiter=delimiter).frame, _digest_of(table)
 
 
-def _former(path: Any, delimiter: str | None) -> tuple[Certificate, str]:
+def _digest_of(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of a file, or of a folder of files."""
+    try:
+        if Path(path).is_dir():
+            return mark_of_folder(Path(path))
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        raise DataError(f"The file {str(path)!r} cannot be read. Give the file that Shoal wrote.") from None
+
+
+def _former(path: Any) -> tuple[Certificate, str]:
     """The certificate beside a former release, and the SHA-256 of that release."""
     if not isinstance(path, str | os.PathLike):
         raise PlanError(
             "A former release is given as a file, with its certificate beside it.", field="before"
         )
-    digest = _table_of(path, delimiter)[1]
-    assert digest is not None, "a file has a fingerprint"
+    digest = _digest_of(path)
     return Certificate.of_json(_text_of(Files.beside(path).certificate), release=digest), digest
 
 

@@ -33,6 +33,7 @@ def verify(
     before: o.Before = None,
     state: o.State = None,
     key: o.KeyUsed = None,
+    memory: o.MemoryToVerify = None,
     strict: o.Strict = False,
     as_json: o.Json = False,
 ) -> None:
@@ -43,10 +44,10 @@ def verify(
     """
     from shoal.cli.screen.facts import print_json
     from shoal.cli.screen.findings import show_findings
-    from shoal.cli.words import graphs_beside, marks_beside, sign_of, table_of, trees_beside
+    from shoal.cli.words import graphs_beside, marks_beside, original_of, sign_of, table_of, trees_beside
 
     given = context.params
-    was = None if original is None else table_of({**given, "file": original}).frame
+    was = None if original is None else original_of(given)
     findings = shoal.verify(
         table_of({"file": release}).frame if shoal.is_database(release) else release,
         certificate,
@@ -59,6 +60,7 @@ def verify(
         before=before or (),
         state=state,
         key=key,
+        memory=memory,
     )
     fails = any(finding.holds is False for finding in findings)
     verified = all(finding.holds is True for finding in findings)

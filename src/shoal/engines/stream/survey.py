@@ -113,7 +113,8 @@ def _counts(
             found[name].append(its)
             if len(found[name]) > TOGETHER:
                 found[name] = [_joined(found[name], name)]
-                _check_values(found, hands)
+        if len(found[names[0]]) == 1:
+            _check_values(found, hands)
     return {name: _joined(its, name).sort(name, nulls_last=True) for name, its in found.items()}
 
 
