@@ -51,6 +51,12 @@ def test_counts_queries_and_moments_are_compared_with_mondrian(tmp_path):
     ]
     assert found.moments[0].before == pytest.approx(frame["age"].mean())
     assert found.moments[0].after == pytest.approx(frame["age"].mean(), rel=0.1)
+    for one in found.moments[:2]:  # the true mean lies between those of the ends
+        assert one.low <= one.before <= one.high
+        assert one.low <= one.after <= one.high
+    assert found.moments[2].low < found.moments[2].high
+    assert found.in_words() in repr(found)
+    assert "mean of age" in found._repr_html_()
     assert "zq" not in repr(found)
     assert shoal.utility(files.table, frame, queries=100) == found
 

@@ -207,3 +207,12 @@ def test_a_builder_for_codes_of_illnesses_is_shown_beside_those_that_are_used(tm
     assert "diag_1" not in shoal.guess(frame).hierarchies
     codes = pl.DataFrame({"Diagnose": ["E11.9", "E11", "I10.0", "J44"]})
     assert shoal.guess(codes).columns[0].hierarchy == "icd10()"
+
+
+def test_guesses_are_shown_a_line_for_each_column():
+    cells = {"patient_id": ["zqa", "zqa", "zqb"], "age": [1, 2, 3], "note": ["zqx", "zqy", "zqx"]}
+    guesses = shoal.guess(pl.DataFrame(cells))
+    first, *lines = repr(guesses).splitlines()
+    assert "k counts patient_id" in first
+    assert [line.split()[0] for line in lines] == ["patient_id", "age", "note"]
+    assert "zq" not in repr(guesses)

@@ -196,7 +196,7 @@ def test_every_column_is_named_with_counts_and_no_value_is_shown():
             line.startswith("#  - ") and name in line and "no role" in line for line in text.splitlines()
         )
     assert "placebo: yes/no #1" in text
-    assert "0 distinct, 40 missing" in text
+    assert "0 distinct, 40 empty" in text
     assert "age  # 5 cells" in text
 
 

@@ -61,7 +61,7 @@ class Guess:
     marks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Guesses:
     """What is guessed of a table: every column in its order, whom k counts, and marks for missing cells.
 
@@ -92,6 +92,14 @@ class Guesses:
     def of_role(self, role: str) -> tuple[Guess, ...]:
         """The columns of a role; "" for those without any."""
         return tuple(one for one in self.columns if one.role == role)
+
+    def __repr__(self) -> str:
+        wide = max((len(one.name) for one in self.columns), default=0)
+        lines = [f"Guesses of {self.rows:,} rows; k counts {self.unit or 'rows'}. Check every line:"]
+        for one in self.columns:
+            more = f", {one.hierarchy}" if one.hierarchy else ""
+            lines.append(f"{one.name:<{wide}}  {one.role or 'no role':<10}  {one.kind}{more}; {one.why}")
+        return "\n".join(lines)
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shoal.model.spoken import Spoken
+
 __all__ = ["Learned", "Moment", "Usefulness", "Utility"]
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A mean or correlation of the original beside what the middles of a release give."""
+    """A mean or correlation of the original beside what the middles of a release give, with an interval.
+
+    The mean of what the cells may hold is between `low` and `high`. A correlation has no such ends: they
+    are the least and the greatest of 20 tables with a value drawn inside each cell.
+    """
 
     what: str
     before: float
     after: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +52,8 @@ class Learned:
     auc: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Utility:
+@dataclass(frozen=True, slots=True, repr=False)
+class Utility(Spoken):
     """What a release is good for beside another method's, all without a cell.
 
     A cell that covers several values counts in equal parts for each of them.
@@ -57,3 +65,33 @@ class Utility:
     moments: tuple[Moment, ...]
     target: str | None = None
     learned: tuple[Learned, ...] = ()
+
+    def in_words(self) -> str:
+        """How the release serves counts, in a few sentences, without any cell."""
+        ours, *others = self.tables
+        beside = "".join(f" ({one.name}: {one.query_error:.2%})" for one in others)
+        pairs = (
+            f"In tables of two columns {ours.pairs:.2%} of the records stand elsewhere, on average. "
+            if ours.pairs is not None
+            else ""
+        )
+        return (
+            f"{pairs}Of {self.queries:,} random count queries half err by at most "
+            f"{ours.query_error:.2%}{beside} and nine of ten by at most {ours.query_error_high:.2%}."
+        )
+
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """What was measured of the release, each with its name."""
+        ours = self.tables[0]
+        return (
+            *((f"pairs told apart by {name}", f"{share:.1%}") for name, share in ours.told_apart.items()),
+            *((f"marginal of {name}", f"{share:.2%}") for name, share in ours.marginals.items()),
+            *(
+                (one.what, f"{one.after:.4g} ({one.low:.4g} to {one.high:.4g}; original {one.before:.4g})")
+                for one in self.moments
+            ),
+            *(
+                (f"{self.target} learned from {one.trained_on}, right", f"{one.accuracy:.2%}")
+                for one in self.learned
+            ),
+        )

@@ -122,7 +122,8 @@ def _hierarchies(guesses: Guesses) -> list[str]:
 
 
 def _why(guess: Guess) -> str:
-    counts = f"{guess.distinct} distinct, {guess.missing} missing"
+    looks = f", {guess.marks} look like a mark for missing" if guess.marks else ""
+    counts = f"{guess.distinct} distinct, {guess.missing} empty{looks}"
     return f"{guess.why}; {counts}" if guess.role else f"no role: {guess.why}; {counts}"
 
 

@@ -31,6 +31,8 @@ from shoal.run.shares import Shares, ValueAxis, as_numbers, axis_of, numbers_of,
 __all__ = ["utility", "weights_for"]
 
 HELD_BACK = 0.25
+DRAWS = 20
+"""Tables with a value drawn inside each cell, by which correlations get their intervals."""
 BLOCK = 1000
 """Different cells that are compared with all others at a time."""
 LEAST_TRUE = 0.002
@@ -97,7 +99,7 @@ def utility(
                 column=target,
             )
         learned = _learned(before, plan, usable, target, seed)
-    moments = tuple(_moments(before, read.frame, usable))
+    moments = tuple(_moments(before, read.frame, usable, plan, seed))
     return Utility(before.height, len(asked), tuple(tables), moments, target, learned)
 
 
@@ -255,19 +257,32 @@ def _apart(one: Floats, other: Floats) -> float:
     return float(np.abs(one - other).sum() / (2 * one.sum()))
 
 
-def _moments(before: pl.DataFrame, frame: pl.DataFrame, axes: Sequence[ValueAxis]) -> list[Moment]:
-    plain = Plan(k=2, quasi=("x",))
+def _moments(
+    before: pl.DataFrame, frame: pl.DataFrame, axes: Sequence[ValueAxis], plan: Plan, seed: int
+) -> list[Moment]:
+    """Means between those of the ends; correlations as far as draws inside cells vary."""
     numbers = [axis for axis in axes if axis.kind == "number"]
-    true = {a.name: numbers_of(before[a.name], a.kind, plain).to_numpy() for a in numbers}
-    ends = {a.name: [as_numbers(frame[f"{a.name}_{end}"]) for end in ("low", "high")] for a in numbers}
-    middle = {name: ((low + high) / 2).to_numpy() for name, (low, high) in ends.items()}
+    true = {a.name: numbers_of(before[a.name], a.kind, plan).to_numpy() for a in numbers}
+    ends = {
+        a.name: [as_numbers(frame[f"{a.name}_{end}"]).to_numpy() for end in ("low", "high")]
+        for a in numbers
+    }
+    middle = {name: (low + high) / 2 for name, (low, high) in ends.items()}
     found = [
-        Moment(f"mean of {name}", float(np.nanmean(true[name])), float(np.nanmean(middle[name])))
+        Moment(
+            f"mean of {name}", *(float(np.nanmean(one)) for one in (true[name], middle[name], *ends[name]))
+        )
         for name in true
     ]
+    random = np.random.default_rng(seed)
+    draws = [
+        {name: low + (high - low) * random.random(low.size) for name, (low, high) in ends.items()}
+        for _ in range(DRAWS)
+    ]
     for one, other in itertools.combinations(true, 2):
-        pair = [_correlation(table[one], table[other]) for table in (true, middle)]
-        found.append(Moment(f"correlation of {one} and {other}", pair[0], pair[1]))
+        drawn = [_correlation(table[one], table[other]) for table in draws]
+        was, now = (_correlation(table[one], table[other]) for table in (true, middle))
+        found.append(Moment(f"correlation of {one} and {other}", was, now, min(drawn), max(drawn)))
     return found
 
 

@@ -38,9 +38,10 @@ def show_utility(found: shoal.Utility) -> None:
     console.print(Padding(table, (0, 2)))
     if found.moments:
         console.print()
-        its = table_of_figures("", "original", "release", figures=2)
+        its = table_of_figures("", "original", "release", "between", figures=2)
         for one in found.moments:
-            its.add_row(escape(one.what), f"{one.before:.4g}", f"{one.after:.4g}")
+            between = f"{one.low:.4g} and {one.high:.4g}"
+            its.add_row(escape(one.what), f"{one.before:.4g}", f"{one.after:.4g}", between)
         console.print(Padding(its, (0, 2)))
     if found.learned:
         console.print()
