@@ -64,6 +64,15 @@ def test_cells_like_formulas_are_counted_and_not_shown(run, folder):
     assert "formulas" not in run(*BASE[:-1], "out.parquet").said
 
 
+def test_what_was_withheld_is_said_after_what_was_published(run, folder):
+    ages = [20, 20, 20, 20, 21, 21, 21, 90]
+    (folder / "few.csv").write_text("age\n" + "".join(f"{age}\n" for age in ages))
+    ran = run("anonymize", "few.csv", "-k", "3", "-q", "age", "--withhold", "0.2", "-o", "out.csv")
+    assert "7 of 8 rows published in 2 classes; the smallest holds 3 (k = 3). Withheld: 1." in " ".join(
+        ran.out.split()
+    )
+
+
 def test_a_single_class_is_spoken_of_as_one(run):
     made = run("anonymize", "in.csv", "-k", "8", "-q", "sex", "-o", "out.csv")
     assert "published in 1 class; the smallest holds 8" in made.out

@@ -56,11 +56,11 @@ def show_release(
     """The summary after `shoal anonymize`."""
     console = Console(highlight=False)
     about = release.certificate
-    withheld = f", {about.withheld:,} withheld" if about.withheld else ""
+    withheld = f" Withheld: {about.withheld:,}." if about.withheld else ""
     console.print(
-        f"[bold]{about.published:,}[/] of {about.records:,} rows published{withheld} in "
+        f"[bold]{about.published:,}[/] of {about.records:,} rows published in "
         f"[bold]{about.classes:,}[/] {classes(about.classes)}; the smallest holds "
-        f"[bold]{about.smallest_class:,}[/] (k = {about.k}). Method {escape(about.method)}, "
+        f"[bold]{about.smallest_class:,}[/] (k = {about.k}).{withheld} Method {escape(about.method)}, "
         f"seed {about.seed}."
     )
     console.print(f"[bold]{escape(about.in_words())}[/]")
