@@ -175,6 +175,20 @@ def test_a_release_of_a_series_is_not_written_over_another(series, tables, tmp_p
     )
 
 
+def test_a_first_release_that_was_never_finished_is_made_once_its_state_is_removed(
+    series, tables, tmp_path
+):
+    (tmp_path / "q1.csv").unlink()  # as a kill leaves it
+    refuses(
+        tmp_path,
+        shoal.PlanError,
+        "remove 'q1.state' if that one was never finished",
+        lambda: shoal.Series(plan_of(3)).release(tables[0], tmp_path / "q1.csv"),
+    )
+    (tmp_path / "q1.state").unlink()
+    shoal.Series(plan_of(3)).release(tables[0], tmp_path / "q1.csv")
+
+
 @pytest.mark.parametrize("name", ["q1.csv", "q1.lists.csv", "q1.certificate.json", "q1.state"])
 def test_files_that_do_not_belong_together_are_refused(series, tables, tmp_path, name):
     content = (tmp_path / name).read_bytes()

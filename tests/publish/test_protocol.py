@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import socket
 import subprocess
@@ -17,18 +16,14 @@ import polars as pl
 import pytest
 
 import shoal
+from dying import Died, interrupted, let_go
 from shoal.model.receipt import Receipt
 from shoal.publish import alone, atomic
 from shoal.publish.alone import alone_in
-from shoal.publish.atomic import Draft, Drafts, hash_of
+from shoal.publish.atomic import Drafts, hash_of
 from shoal.publish.map import draw_map
 
 KILLS = Path(__file__).parent.parent.parent / "bench" / "kills.py"
-CALLS = ((os, "open"), (os, "fsync"), (os, "replace"), (os, "unlink"), (os, "chmod"), (io, "open"))
-
-
-class Died(BaseException):
-    """What a kill looks like from inside: from now on nothing reaches the disk."""
 
 
 def two_lookups(k: int = 3) -> shoal.Release:
@@ -72,39 +67,12 @@ def is_verified(folder: Path) -> bool:
     return receipt.release == hash_of(table) and all(finding.holds is not False for finding in findings)
 
 
-def interrupted(patch: pytest.MonkeyPatch, step: int, act: Callable[[int], None]) -> Callable[[], int]:
-    """Call `act` before and after every file call from the one numbered `step` on; counts them."""
-    made = 0
-    opening = (os.open, io.open)
-
-    def watch(real):
-        def call(*args, **words):
-            nonlocal made
-            made += 1
-            if made > step:
-                act(made - step)
-            result = real(*args, **words)
-            if real not in opening:  # whoever asked would never close what was opened
-                made += 1
-                if made > step:
-                    act(made - step)
-            return result
-
-        return call
-
-    for module, name in CALLS:
-        patch.setattr(module, name, watch(getattr(module, name)))
-    return lambda: made
-
-
 def steps(
     pair, tmp_path: Path, monkeypatch, *, old: bool, act: Callable[[int], None], caught: type[BaseException]
 ) -> Iterator[tuple[Path, dict[str, bytes]]]:
     """Folders after a run that met with `act` at each of its file calls, with what they held before."""
     step, done = 0, False
-    opened: list[Draft] = []
-    real = Draft.open
-    monkeypatch.setattr(Draft, "open", lambda draft, mode: opened.append(draft) or real(draft, mode))
+    dead = let_go(monkeypatch)
     while not done:
         folder = tmp_path / str(step)
         folder.mkdir()
@@ -116,11 +84,7 @@ def steps(
             with contextlib.suppress(caught):
                 write(pair[1], folder)
             done = made() <= step
-        for draft in opened:  # the dead hold no file open
-            if draft._file >= 0:
-                os.close(draft._file)
-                draft._file = -1
-        opened.clear()
+        dead()
         step += 1
         yield folder, before
     assert step > 40

@@ -3,10 +3,12 @@
 A release is a receipt, a certificate, perhaps lookup tables, perhaps a map, and the table. All of them are
 written whole under temporary names first. Then, by one writer at a time, they get their names:
 
-1. a map that is there is put aside, and so are lookup tables that a killed run left;
+1. a map that is there is put aside, and so are lookup tables that a killed run left, and a release of a
+   register that is made again, whose lists and state go with it;
 2. the receipt, then the certificate. Where they replace those of an older release, they carry the older
    ones along (`replaces`), so both the old and the new table have their certificate;
 3. the lookup tables. Their names hold their fingerprints: those of the older release stay beside them;
+   Then what lies beside a register: its lists, its state, and the former state, which is now followed;
 4. the table: the release is now the new one;
 5. the map; then the older lookup tables go, and the certificate and the receipt are placed once more
    without the older ones.
@@ -46,12 +48,11 @@ __all__ = ["Companion", "check_siblings", "check_target", "write_release"]
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A file that appears with a release or not at all; with `is_last`, right after its table."""
+    """A file that appears with a release or not at all."""
 
     target: Path
     content: bytes
     is_private: bool = False
-    is_last: bool = False
 
 
 Companions = Callable[[str, str], Sequence[Companion]]
@@ -105,12 +106,14 @@ def write_release(
     lookups: Mapping[str, pl.DataFrame] | None = None,
     drawings: Sequence[Drawing] = (),
     companions: Companions | None = None,
+    folders: Sequence[Path] = (),
     for_excel: str | None = None,
 ) -> Files:
     """Publish a table that has passed; there is no way around the verdict.
 
     `lookups` are those that the certificate names; `drawings` appear with the release or not at all, and so
-    do `companions`, which may hold the digests of the table and the certificate.
+    do `companions`, which may hold the digests of the table and the certificate, and are asked for when
+    nobody else writes to the table's folder or to `folders`.
     """
     check_verdict(verdict, certificate)
     sources = list(inputs)
@@ -138,8 +141,10 @@ def write_release(
         )
         release = draft.fingerprint()
         sealed = certificate.sealed(release=release, original=receipt.original)
-        with alone_in(*(one.target.parent for one in (draft, *drawn))):
+        with alone_in(*folders, *(one.target.parent for one in (draft, *drawn))):
             check_siblings(files)
+            for folder in folders:
+                sweep(files.table, folder)
             spare = frozenset(path for path in _lookups_named(files) if _is_any(path, sources))
             sealed_receipt = receipt.sealed(release=release, certificate=sealed.digest)
             others = [] if companions is None else companions(release, sealed.digest)
@@ -227,16 +232,17 @@ def _place_all(
     dead = _lookups_named(files) - old.lookups - needed
     changed = [draft for draft in lookups if _bytes(draft.target) != draft.path.read_bytes()]
     targets = (*sorted(dead - spare), *(draft.target for draft in (*changed, *drawn)))
+    if others:  # one name cannot hold two lists or states: a release that is made again is absent, not torn
+        targets = (files.table, *targets)
     asides = [put_aside(drafts, path) for path in targets if path.is_file()]
     before: list[Step] = [
         *(step for step, _ in asides),
         *(replace_file(drafts, draft) for draft in _papers(drafts, files, certificate, receipt, old)),
         *(place_new(draft) for draft in changed),
-        *(replace_file(drafts, _laid(drafts, one)) for one in others if not one.is_last),
+        *(replace_file(drafts, _laid(drafts, one)) for one in others),
     ]
     after: list[Action] = [
         *(draft.place for draft in drawn),
-        *(_laid(drafts, one).place for one in others if one.is_last),
         *(_quietly(remove) for _, remove in asides),
         *(_quietly(path.unlink) for path in sorted(old.lookups - needed - spare)),
     ]

@@ -47,9 +47,8 @@ def read_state(
         )
     if state.followed and not redo:
         raise DataError(
-            f"Release {state.number + 1} was already made after this state. Continue after the state "
-            "of that "
-            "release, or say redo if it reached nobody.",
+            f"Release {state.number + 1} was already made after this state, or a run that made it was "
+            "killed. Continue after the state of that release, or say redo if it reached nobody.",
             field="redo",
         )
     return replace(state, followed=False), read_lists(content), certificate

@@ -50,15 +50,16 @@ def write_register(
     def companions(table: str, certificate: str) -> list[Companion]:
         assert files.lists is not None, "a register has lists"
         assert files.state is not None, "a register has a state"
+        _check_place(files, files.state, register, sources)  # others may have written meanwhile
         state = replace(register.state, release=table, certificate=certificate)
         files_beside = [
             Companion(files.lists, lists),
             Companion(files.state, state.to_bytes(), is_private=True),
         ]
         if register.after is not None:
-            before, *_ = read_state(register.after, redo=True)
+            before, *_ = read_state(register.after, redo=register.redo)
             followed = replace(before, followed=True).to_bytes()
-            files_beside.append(Companion(register.after, followed, is_private=True, is_last=True))
+            files_beside.append(Companion(register.after, followed, is_private=True))
         return files_beside
 
     table, _ = release._published.sealed
@@ -71,6 +72,7 @@ def write_register(
         delimiter=delimiter,
         inputs=sources,
         companions=companions,
+        folders=() if register.after is None else (register.after.parent,),
     )
     return replace(written, lists=files.lists, state=files.state)
 
@@ -83,12 +85,21 @@ def _check_place(
         assert target is not None, "a register has both"
         check_name(target, "output", inputs=inputs)
     if state.exists() and not register.redo:
+        again = "say redo" if register.after is not None else f"remove {state.name!r}"
         raise PlanError(
             f"{files.table.name!r} is a release of a register already, and its state lies beside it. Every "
-            "release of a series has a name of its own."
+            f"release of a series has a name of its own; {again} if that one was never finished, or "
+            "reached nobody.",
+            field="redo",
         )
     for path, other in states_in(state.parent):
         if other.series == register.state.series:
+            if other.number > register.state.number and register.redo:
+                raise PlanError(
+                    f"Release {other.number} of this series is there: {path.name!r}. Only the latest one "
+                    "is made again; if that one reached nobody either, remove its files first.",
+                    field="redo",
+                )
             if other.number >= register.state.number and not register.redo and path != register.after:
                 raise PlanError(
                     f"Release {other.number} of this series is there: {path.name!r}. Continue after "
