@@ -264,6 +264,18 @@ async def test_a_hand_that_dies_is_told_and_replaced():
 
 
 @scenario
+async def test_the_pages_say_which_release_of_a_series_this_is():
+    async with asking() as ask:
+        await ask.upload()
+        plan = f"k: 3\nquasi: [{TABLE.columns[1]}]\nseries: ledger\neffort: quick\n"
+        assert (await ask("PUT", "/plan/plan.yaml", plan.encode()))[0] == 204
+        assert (await ask.send("/ask", **(await ask.form()), what="run"))[0] == 303
+        await ask.ended(1)
+        for page in ("/runs/1", "/runs/1/publish"):
+            assert (await ask("GET", page))[1].count("Release 1 of a ledger.") == 1, page
+
+
+@scenario
 async def test_a_wrong_plan_is_shown_at_its_field_with_what_may_be_done():
     async with asking() as ask:
         await ask.upload()

@@ -62,6 +62,7 @@ def test_a_tree_is_shown_as_its_outline():
         ({"k": 2, "quasi": ("age", "nix")}, "the column 'nix', which the table does not have"),
         ({"k": 2, "quasi": ("zip",), "graphs": {"zip": 1}}, "no page"),
         ({"k": 2, "quasi": ("zip",), "pseudonym": "name"}, "keeps no key"),
+        ({"k": 2, "quasi": ("zip",), "series": "register"}, "keeps no state"),
     ],
 )
 def test_a_plan_that_has_no_form_is_refused(words, told):

@@ -181,6 +181,7 @@ def run(held: Grip, say: Say, *, form: Facts, number: int) -> Facts:
         "counted": before.counted,
         "passed": verdict.has_passed,
         "words": list(release.in_words()),
+        "series": about.series.in_words() if about.series is not None else None,
         "seconds": _since(start),
         "method": about.method,
         "losses": shoal.svg(about),

@@ -14,7 +14,7 @@ import shoal
 __all__ = ["ROLES", "ColumnForm", "PlanForm"]
 
 ROLES = ("", "identifier", "quasi", "sensitive", "keep")
-ASIDE = ("count", "loss", "cells", "distance", "improve", "stop_at", "options", "threads")
+ASIDE = ("count", "loss", "cells", "distance", "improve", "stop_at", "options", "threads", "series")
 """Fields of a plan without a place on the page: kept as they were loaded."""
 
 
@@ -119,6 +119,12 @@ class PlanForm:
             raise shoal.PlanError(
                 "The plan asks for pseudonyms; the workbench keeps no key for them. Use the command line.",
                 field="pseudonym",
+            )
+        if words.get("series") == "register":
+            raise shoal.PlanError(
+                "The plan is of a register; the workbench keeps no state between its releases. Use the "
+                "command line.",
+                field="series",
             )
         named = [*words.get("quasi", ()), *words.get("sensitive", ()), *words.get("keep", ())]
         strange = [name for name in named if name not in {column.name for column in self.columns}]
