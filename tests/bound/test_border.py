@@ -73,7 +73,7 @@ def test_no_bound_exceeds_the_optimum() -> None:
 def test_quick_asks_fewer_rows_and_very_many_columns_fewer_still() -> None:
     quick, normal = (Task(k=10, effort=Effort(level=level)) for level in ("quick", "normal"))
     assert search_for(normal, 10**8, 8, 10**6) == BoxSearch(32, 3, 3000, 1)
-    assert [search_for(quick, rows, 8, 10**6).every for rows in (10**6, 10**7, 10**9)] == [8, 10, 64]
+    assert [search_for(quick, rows, 8, 10**6).every for rows in (10**6, 10**7, 10**9)] == [8, 20, 64]
     assert search_for(normal, 10**7, 25, 10**6).every == 63
     assert search_for(replace(normal, k=50), 10**7, 8, 10**6).most == 150
 

@@ -33,6 +33,7 @@ __all__ = [
     "BoxSearch",
     "again",
     "cuts_of_text",
+    "proof_of_shares",
     "prove_in_parts",
     "search_for",
     "shares_of_part",
@@ -102,7 +103,12 @@ def prove_in_parts(
     parts at a time, and gives what each has in their order.
     """
     look = partial(shares_of_part, metric=metric, cuts=cuts, task=task, search=search)
-    return Proof(NAME, math.fsum(apply(look, parts)), search.parameters, cuts=cuts)
+    return proof_of_shares(apply(look, parts), search, cuts)
+
+
+def proof_of_shares(shares: Iterable[float], search: BoxSearch, cuts: Cuts) -> Proof:
+    """The bound from what each part has, in their order."""
+    return Proof(NAME, math.fsum(shares), search.parameters, cuts=cuts)
 
 
 def shares_of_part(part: Part, *, metric: Metric, cuts: Cuts, task: Task, search: BoxSearch) -> float:

@@ -33,13 +33,15 @@ class Rows:
 
     `codes` has a line per row and a place per axis; `carried` the codes of each column that is published as
     it is; `records` how many each row stands for, where a column counts them or rows that are alike in all
-    of this were joined; `persons` who each row belongs to, by numbers, one array per column that says so.
+    of this were joined; `persons` who each row belongs to, by numbers, one array per column that says so;
+    `seen` what rules see, where that was looked up before.
     """
 
     codes: Codes
     carried: tuple[NDArray[np.integer], ...] = ()
     records: Integers | None = None
     persons: tuple[Integers, ...] = ()
+    seen: tuple[Codes, ...] | None = None
 
     @property
     def rows(self) -> int:
@@ -58,6 +60,7 @@ class Rows:
             tuple(one[places] for one in self.carried),
             None if self.records is None else self.records[places],
             tuple(one[places] for one in self.persons),
+            None if self.seen is None else tuple(one[places] for one in self.seen),
         )
 
 
@@ -118,7 +121,8 @@ def _values(carried: Carried) -> pl.Series:
 
 def code_rows(rows: Rows, coder: Coder, ruled: RuledValues, plan: Plan) -> Coded:
     """Distinct rows with their records, and what rules and units look at."""
-    return code_lines(rows.codes, ruled.seen(rows.carried), rows.persons, rows.records, coder, ruled, plan)
+    seen = ruled.seen(rows.carried) if rows.seen is None else list(rows.seen)
+    return code_lines(rows.codes, seen, rows.persons, rows.records, coder, ruled, plan)
 
 
 def code_lines(

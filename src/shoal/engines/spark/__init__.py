@@ -18,12 +18,13 @@ import polars as pl
 
 from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines import Engine
+from shoal.engines.spark.bound import prove_on_workers
 from shoal.engines.spark.few import group_few
 from shoal.engines.spark.group import group_parts
 from shoal.engines.spark.judge import judge_frame
 from shoal.engines.spark.survey import open_frame, repeats_of, survey_frame
 from shoal.engines.spark.tuples import code_frame
-from shoal.engines.spark.values import InSpark, OnSpark, PartsSolved, SparkTable, SurveyedInSpark
+from shoal.engines.spark.values import PERSON, InSpark, OnSpark, PartsSolved, SparkTable, SurveyedInSpark
 from shoal.engines.spark.write import content_of, write_published
 from shoal.engines.stream import ENGINE as STREAM
 from shoal.errors import DataError, PlanError
@@ -48,13 +49,12 @@ class Spark:
 
     def settle(self, plan: Plan) -> Plan:
         """As a stream does: the two group the same parts by the same methods."""
-        for field, given in (("count", plan.whom.count), ("unit", plan.whom.unit), ("rules", plan.rules)):
-            if given:
-                raise PlanError(
-                    f"A table on Spark has no {field} yet. Leave it out, or use the engine 'stream' or "
-                    "'memory'.",
-                    field=field,
-                )
+        if plan.whom.count is not None:
+            raise PlanError(
+                "A table on Spark has no count yet: every row is one record. Leave it out, or use the "
+                "engine 'stream' or 'memory'.",
+                field="count",
+            )
         return STREAM.settle(plan)
 
     def open(self, frame: Any, plan: Plan, key: Key | None = None) -> SparkTable:
@@ -126,7 +126,16 @@ class Spark:
     ) -> Verdict:
         """The independent judge groups the finished table once more."""
         published.content[:] = content_of(published.rows_only(), published.names)
-        return judge_frame(published.rows_only(), published.names, plan, coded.columns, withheld=withheld)
+        has_unit = plan.whom.unit is not None
+        return judge_frame(
+            published.with_persons() if has_unit else published.rows_only(),
+            published.names,
+            plan,
+            coded.columns,
+            withheld=withheld,
+            person=PERSON if has_unit else None,
+            trees=coded.about.ruled.trees,
+        )
 
     def whom(
         self, table: SparkTable, published: OnSpark, plan: Plan, coded: InSpark
@@ -141,9 +150,11 @@ class Spark:
         prove: Callable[..., Proof | None],
         grouping: PartsSolved | None = None,
     ) -> Proof | None:
-        """Of few tuples as in memory; else there is none yet."""
+        """Of few tuples as in memory, else that of a stream; quick has none, which would take longer."""
         if coded.whole is None:
-            return None
+            proof = None if task.effort.level == "quick" else prove_on_workers(coded, task)
+            coded.rows.close()
+            return proof
         return prove(coded.whole, grouping=None if grouping is None else grouping.whole)
 
     def hand_back(self, table: SparkTable, published: OnSpark) -> tuple[Any, dict[str, Any]]:

@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.encode.keys import pack_keys
 from shoal.engines.parts import Work
 from shoal.engines.spark.ask import collected
-from shoal.engines.spark.group import account_of, cells_by_group, published_schema
+from shoal.engines.spark.group import account_of, cells_by_group, published_names, published_schema
 from shoal.engines.spark.send import of_batches
 from shoal.engines.spark.tuples import carried_names
 from shoal.engines.spark.values import ACCOUNT, InSpark, Kept, PartsSolved
@@ -50,12 +49,14 @@ class _Placing:
     cells: tuple[Any, ...]
     names: tuple[str, ...]
     seed: int
+    has_unit: bool
 
 
 def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved:
     """The work applied to all tuples; rows follow where their tuples went."""
     whole = coded.whole
     assert whole is not None, "few tuples are held"
+    assert coded.keys is not None, "with their keys"
     grouping = work(task, whole)
     faces, _ = faces_of(whole, grouping)
     account = account_of(coded.columns, faces, part=0, steps=grouping.steps, withheld=grouping.withheld)
@@ -67,15 +68,16 @@ def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved
     dealt = np.flatnonzero(shared[grouping.distinct])
     dealt = dealt[np.argsort(grouping.distinct[dealt], kind="stable")]
     about = _Placing(
-        pack_keys(whole.codes, coded.coder.sizes),
+        coded.keys,
         first,
         shared,
         np.cumsum(copies) - copies,
         np.cumsum(grouping.count[dealt]),
         grouping.group[dealt],
         tuple(cells_by_group(coded.columns, faces)),
-        (*plan.quasi, *plan.sensitive, *plan.keep),
+        tuple(published_names(coded.about)),
         plan.seed,
+        plan.whom.unit is not None,
     )
     rows = Kept(_placed(coded, plan, about))
     published = int(collected(_counted(rows.frame), "placing rows").column(0)[0].as_py())
@@ -152,7 +154,7 @@ def publish_rows(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         found = _tuples(about, batch)
         group = np.where(about.shared[found], WITHHELD, about.first[found]).astype(np.int32)
-        yield _published(about, group, batch.columns[many:])
+        yield _published(about, group, batch.columns[many:], found)
 
 
 def find_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
@@ -187,17 +189,20 @@ def draw_luck(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
 def deal_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: copies to the groups of their tuple, as many as each gets."""
     for batch in batches:
-        number = about.start[batch.column("t").to_numpy()] + batch.column("j").to_numpy() - 1
+        found = batch.column("t").to_numpy()
+        number = about.start[found] + batch.column("j").to_numpy() - 1
         group = about.group[np.searchsorted(about.ends, number, side="right")]
-        yield _published(about, group, batch.columns[2:])
+        yield _published(about, group, batch.columns[2:], found)
 
 
-def _published(about: _Placing, group: NDArray[np.int32], carried: list[Any]) -> Any:
+def _published(about: _Placing, group: NDArray[np.int32], carried: list[Any], found: Integers) -> Any:
     order = np.argsort(group, kind="stable")
     order = order[group[order] >= 0]
     place = pa.array(group[order])
     arrays = [cells.take(place) for cells in about.cells]
     arrays += [one.take(pa.array(order)) for one in carried]
+    if about.has_unit:  # the last key of a tuple is the person
+        arrays.append(pa.array(about.keys[-1][found[order]]))
     return pa.RecordBatch.from_arrays(
         [*arrays, pa.nulls(order.size, pa.string())], names=[*about.names, ACCOUNT]
     )

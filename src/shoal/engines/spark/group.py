@@ -19,12 +19,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.encode.keys import unpack_keys
-from shoal.encode.part import Rows, RuledValues
-from shoal.engines.parts import LARGE, PartTask, Work, heavy, solve_part, too_heavy, withhold_in_parts
+from shoal.encode.part import Rows
+from shoal.engines.parts import (
+    LARGE,
+    PartTask,
+    Work,
+    heavy,
+    obeys,
+    solve_part,
+    too_heavy,
+    withhold_in_parts,
+)
 from shoal.engines.spark.ask import collected, named
 from shoal.engines.spark.send import of_batches, of_group
-from shoal.engines.spark.tuples import carried_names, key_names
-from shoal.engines.spark.values import ACCOUNT, Account, InSpark, Kept, PartsSolved
+from shoal.engines.spark.tuples import carried_names, key_names, line_names, seen_of
+from shoal.engines.spark.values import ACCOUNT, PERSON, Account, InSpark, Kept, PartsSolved
 from shoal.errors import BrokenPromise, DataError
 from shoal.group.parts.cut import parts_of
 from shoal.group.parts.rules import joined_until
@@ -36,7 +45,15 @@ from shoal.model.plan import Plan
 from shoal.model.task import Task, quiet
 from shoal.recode.faces import Faces, cells_of, faces_of, lost_on
 
-__all__ = ["account_of", "accounts_in", "cells_by_group", "group_parts", "published_schema"]
+__all__ = [
+    "account_of",
+    "accounts_in",
+    "cells_by_group",
+    "group_parts",
+    "published_names",
+    "published_schema",
+    "route_all",
+]
 
 Integers = NDArray[np.int64]
 TIMES = "t"
@@ -78,8 +95,14 @@ class _Solving:
     @property
     def names(self) -> list[str]:
         """The columns of the finished table."""
-        plan = self.about.plan
-        return [*plan.quasi, *plan.sensitive, *plan.keep]
+        return published_names(self.about)
+
+
+def published_names(about: PartTask) -> list[str]:
+    """The columns of the finished table, and the person behind a row where these are counted."""
+    plan = about.plan
+    person = [] if plan.whom.unit is None else [PERSON]
+    return [*plan.quasi, *plan.sensitive, *plan.keep, *person]
 
 
 def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved:
@@ -99,10 +122,13 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
     swollen = rows > LARGE * plan.part
     if swollen.any():
         joined, routing = _lighten(coded, routing, swollen, plan)
+        if routing.alone.size and coded.is_ruled:
+            raise too_heavy(plan)
         rows = rows - _rows_alone(coded, routing) if routing.alone.size else rows
+    obey = _Obeying(coded, routing) if coded.is_ruled else None
 
     def suffices(some: list[int]) -> bool:
-        return int(rows[some].sum()) >= plan.k
+        return int(rows[some].sum()) >= plan.k and (obey is None or obey.together(some))
 
     blocks = list(joined_until(np.flatnonzero(rows).tolist(), suffices))
     if routing.alone.size and len(blocks) == 1 and not suffices(blocks[0]):
@@ -111,7 +137,7 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
     for at, its in enumerate(blocks):
         block[its] = at
     quiet_task = replace(task, threads=1, progress=quiet)
-    about = PartTask(coded.coder, (), RuledValues(), plan, coded.total)
+    about = replace(coded.about, carried=())  # what rules see was looked up
     task.progress(f"grouping {len(blocks):,} parts", 0.0)
     solving = _Solving(about, quiet_task, work, routing.alone)
     kept = Kept(_solved(coded, replace(routing, block=block), joined, solving))
@@ -119,8 +145,51 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
     withheld = sum(one.withheld for one in accounts)
     if sum(one.records for one in accounts) + withheld != coded.total:
         raise BrokenPromise("Every row is published or withheld.")
-    coded.rows.close()
     return PartsSolved(kept, accounts, withheld, sum(one.steps for one in accounts))
+
+
+class _Obeying:
+    """Whether parts obey as one class: by what rules see in each, and by persons, k of each at most."""
+
+    def __init__(self, coded: InSpark, routing: _Routing) -> None:
+        from pyspark.sql import functions as f
+        from pyspark.sql.window import Window
+
+        self.about = coded.about
+        self.k = coded.about.plan.k
+        rows = _routed(coded, routing)
+        names = line_names(self.about)[len(key_names(coded.coder)) :]
+        self.has_unit = self.about.plan.whom.unit is not None
+        seen = names[: len(names) - self.has_unit]
+        self.seen: dict[int, tuple[Integers, Integers]] = {}
+        self.persons: dict[int, NDArray[np.int64]] = {}
+        if seen:
+            counted = rows.groupBy("block", *seen).agg(f.count(f.lit(1)).alias("n"))
+            told = collected(counted, "counting what rules look at")
+            block = told.column("block").to_numpy()
+            keys = np.stack([told.column(name).to_numpy() for name in seen])
+            many = told.column("n").to_numpy()
+            for part in np.unique(block).tolist():
+                self.seen[part] = keys[:, block == part], many[block == part]
+        if self.has_unit:
+            each = rows.select("block", "p").distinct()
+            some = f.row_number().over(Window.partitionBy("block").orderBy("p"))
+            told = collected(each.withColumn("j", some).where(f.col("j") <= self.k), "counting persons")
+            block, who = told.column("block").to_numpy(), told.column("p").to_numpy()
+            for part in np.unique(block).tolist():
+                self.persons[part] = who[block == part]
+
+    def together(self, parts: list[int]) -> bool:
+        """Whether some parts do."""
+        if self.has_unit and np.unique(np.concatenate([self.persons[one] for one in parts])).size < self.k:
+            return False
+        if not self.seen:
+            return True
+        keys = np.concatenate([self.seen[one][0] for one in parts], axis=1)
+        many = np.concatenate([self.seen[one][1] for one in parts])
+        codes = np.zeros((many.size, len(self.about.coder.sizes)), dtype=np.int32)
+        rows = Rows(codes, (), many, (), seen_of(keys, self.about))
+        return obeys(rows, replace(self.about, plan=replace(self.about.plan, unit=None)))
 
 
 def _rows_by_part(coded: InSpark, routing: _Routing) -> Integers:
@@ -157,9 +226,9 @@ def _lighten(
     """Large parts whose rows are alike are joined; of others, tuples of very many rows stand alone."""
     from pyspark.sql import functions as f
 
-    names, carried = key_names(coded.coder), carried_names(plan)
+    names = key_names(coded.coder)
     rows = _routed(coded, routing.only(swollen))
-    lines = rows.groupBy("block", *names, *carried).agg(f.lit(1).alias("one"))
+    lines = rows.groupBy("block", *coded.rows.frame.columns).agg(f.lit(1).alias("one"))
     arrived = collected(
         lines.groupBy("block").agg(f.count(f.lit(1)).alias("n")), "counting rows that are alike"
     )
@@ -219,6 +288,16 @@ def _routed(coded: InSpark, routing: _Routing) -> Any:
     return rows.mapInArrow(of_batches(route_rows, routing), schema)
 
 
+def route_all(rows: Any, cuts: Cuts, sizes: tuple[int, ...], keys: int) -> Any:
+    """Rows that begin with their keys, each with its part, in as many tasks as there are parts."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    routing = _Routing(sizes, cuts, np.arange(cuts.parts), np.zeros((keys, 0), dtype=np.int64))
+    schema = StructType([StructField("block", LongType()), *rows.schema.fields])
+    routed = rows.mapInArrow(of_batches(route_rows, routing), schema)
+    return routed.repartition(max(1, min(cuts.parts, MOST_TASKS)), "block")
+
+
 def route_rows(about: _Routing, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: rows with their block, without those that have none."""
     for batch in batches:
@@ -232,7 +311,7 @@ def route_rows(about: _Routing, batches: Iterator[Any]) -> Iterator[Any]:
 
 def published_schema(coded: InSpark, plan: Plan) -> Any:
     """The columns of the finished table, and that of accounts."""
-    from pyspark.sql.types import StringType, StructField, StructType
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
 
     kinds = {one.name: one.dataType for one in coded.rows.frame.schema.fields}
     return StructType(
@@ -242,6 +321,7 @@ def published_schema(coded: InSpark, plan: Plan) -> Any:
                 StructField(name, kinds[short])
                 for name, short in zip((*plan.sensitive, *plan.keep), carried_names(plan), strict=True)
             ),
+            *([] if plan.whom.unit is None else [StructField(PERSON, LongType())]),
             StructField(ACCOUNT, StringType()),
         ]
     )
@@ -258,8 +338,7 @@ def _solved(coded: InSpark, routing: _Routing, joined: NDArray[np.bool_], solvin
     plain = _routed(coded, routing.only(~mixed)).repartition(max(1, min(blocks, MOST_TASKS)), "block")
     done = plain.groupBy("block").applyInArrow(of_group(solve_rows, solving), schema)
     if joined.any():
-        names = [*key_names(coded.coder), *carried_names(solving.about.plan)]
-        lines = _routed(coded, routing.only(joined)).groupBy("block", *names)
+        lines = _routed(coded, routing.only(joined)).groupBy("block", *coded.rows.frame.columns)
         once = _routed(coded, routing.only(mixed & ~joined)).withColumn(TIMES, f.lit(1).cast("long"))
         together = lines.agg(f.count(f.lit(1)).alias(TIMES)).unionByName(once).repartition("block")
         wide = StructType([*schema.fields, StructField(TIMES, LongType())])
@@ -274,13 +353,16 @@ def solve_rows(solving: _Solving, block: int, table: Any) -> Any:
     """On a worker: the rows of one part, published; those that were joined say how often they stand."""
     about = solving.about
     joined = table.column_names[-1] == TIMES
-    many = table.num_columns - 1 - joined - len(about.plan.sensitive) - len(about.plan.keep)
+    many, has_unit = len(line_names(about)), about.plan.whom.unit is not None
     keys = np.stack([table.column(1 + at).to_numpy() for at in range(many)])
+    own = len(key_names(about.coder))
     carried = [table.column(at) for at in range(1 + many, table.num_columns - joined)]
     rows = Rows(
-        unpack_keys(keys, about.coder.sizes),
+        unpack_keys(keys[:own], about.coder.sizes),
         tuple(ranks_of(one) for one in carried),
         table.column(TIMES).to_numpy() if joined else None,
+        (keys[-1],) if has_unit else (),
+        seen_of(keys[own : many - has_unit], about),
     )
     found = solve_part(rows, about, solving.task, solving.work)
     pieces = found.pieces
@@ -289,6 +371,8 @@ def solve_rows(solving: _Solving, block: int, table: Any) -> Any:
     place, row = pa.array(pieces.group[order]), pa.array(pieces.row[order])
     arrays = [cells.take(place) for cells in cells_by_group(about.coder.columns, found.faces)]
     arrays += [one.take(row) for one in carried]
+    if has_unit:
+        arrays.append(pa.array(keys[-1]).take(row))
     account = account_of(
         about.coder.columns, found.faces, part=block, steps=found.steps, withheld=found.withheld
     )

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from shoal.encode.batch import Carried, carried_of
 from shoal.encode.survey import survey_cells
 from shoal.engines.spark.ask import collected, in_own_words, named, renamed
 from shoal.engines.spark.send import of_batches
@@ -22,6 +23,7 @@ from shoal.engines.spark.values import SparkTable, SurveyedInSpark
 from shoal.errors import DataError, TooFewRows
 from shoal.model.known import Known
 from shoal.model.marks import added, mark_of_rows, marked_columns, sum_of_rows
+from shoal.model.missing import missing_to_null
 from shoal.model.names import check_literal
 from shoal.model.plain import check_moments, check_texts
 from shoal.model.plan import Plan
@@ -67,10 +69,14 @@ def _is_nested(frame: Any, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _ToCount:
-    """What a worker needs: the columns to count (by place in `names`), those to mark, and the salt."""
+    """What a worker needs: the columns to count (by place in `names`), those to mark, and the salt.
+
+    The first `quasi` of those counted are looked at by the driver.
+    """
 
     names: tuple[str, ...]
     schema: dict[str, pl.DataType]
+    quasi: int
     counted: int
     marked: tuple[str, ...]
     salt: str
@@ -85,16 +91,18 @@ def survey_frame(table: SparkTable, plan: Plan) -> SurveyedInSpark:
     salt = secrets.token_hex(32)
     whom = plan.whom
     marked = marked_columns(like, [*plan.columns, whom.unit, whom.count])
-    names = list(dict.fromkeys([*plan.quasi, *plan.sensitive, *plan.keep, *marked]))
+    ruled = list(dict.fromkeys(rule.column for rule in plan.rules_read))
+    names = list(dict.fromkeys([*plan.quasi, *ruled, *plan.sensitive, *plan.keep, *marked]))
     about = _ToCount(
         tuple(names),
         {name: like.schema[name] for name in names},
         len(plan.quasi),
+        len(plan.quasi) + len(ruled),
         tuple(marked),
         salt,
     )
     counts, mark = _counted(table, about)
-    cells = {name: its[name] for name, its in counts.items()}
+    cells = {name: counts[name][name] for name in plan.quasi}
     rows = int(counts[plan.quasi[0]]["n"].sum())
     if rows == 0:
         raise DataError("The table has no rows. Nothing can be published.")
@@ -103,7 +111,15 @@ def survey_frame(table: SparkTable, plan: Plan) -> SurveyedInSpark:
     known: Known = survey_cells(cells, like, plan)
     table.receipts[:] = [Receipt(salt, mark_of_rows(mark, marked, rows, salt))]
     held = {name: counts[name]["n"].to_numpy() for name in plan.quasi}
-    return SurveyedInSpark(known.books, known.guessed, known.doubts, held, rows)
+    seen = tuple(_carried(counts[name], name, plan) for name in ruled)
+    return SurveyedInSpark(known.books, known.guessed, known.doubts, held, rows, seen)
+
+
+def _carried(counts: pl.DataFrame, name: str, plan: Plan) -> Carried:
+    """What rules look at, from the cells as they travel: missing ones are null."""
+    shown = counts.with_columns(missing_to_null(counts[name], plan.missing)).group_by(name)
+    its = shown.agg(pl.col("n").sum()).sort(name, nulls_last=True)
+    return carried_of(its[name], its["n"].to_numpy(), plan)
 
 
 def _counted(table: SparkTable, about: _ToCount) -> tuple[dict[str, pl.DataFrame], Any]:
@@ -144,7 +160,7 @@ def count_cells(about: _ToCount, batches: Iterator[Any]) -> Iterator[Any]:
         fields = [batch.schema.field(f"c{at}") for at in range(about.counted)]
         frame: Any = pl.from_arrow(pa.Table.from_batches([batch]))
         frame = frame.rename(dict(zip(frame.columns, about.names, strict=True))).cast(about.schema)
-        others = frame.select(about.names[about.counted :])  # those counted are looked at by the driver
+        others = frame.select(about.names[about.quasi :])  # those counted are looked at by the driver
         for series in others.iter_columns():
             check_texts(series)
         check_moments(others)
@@ -192,7 +208,9 @@ def repeats_of(table: SparkTable, plan: Plan) -> tuple[Repeats, ...]:
     """The identifiers whose values repeat; stops where the plan does not say whom k counts."""
     from pyspark.sql import functions as f
 
-    found = []
+    found: list[Repeats] = []
+    if plan.whom.unit is not None:
+        return ()
     for name in plan.identifier:
         if name not in table.columns or table.like.schema[name].is_nested():
             continue
@@ -215,7 +233,7 @@ def repeats_of(table: SparkTable, plan: Plan) -> tuple[Repeats, ...]:
         raise DataError(
             f"Column {one.column!r} is an identifier that repeats: {one.values:,} of its values stand in "
             f"{one.rows:,} rows, and {one.missing:,} are missing, so a class of k rows may be fewer than k "
-            "persons. Say unit = rows where rows are meant; the engine 'memory' counts persons.",
+            "persons. Say unit = rows where rows are meant, or name the column as the unit.",
             field="unit",
             column=one.column,
         )

@@ -7,25 +7,38 @@ as few zeros as leave no more than a part. Spark's own hash chooses them, so mos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.encode.batch import Coder, coder_of
 from shoal.encode.keys import keys_needed, pack_keys, unpack_keys
-from shoal.engines.parts import cuts_of
+from shoal.encode.part import code_lines, ruled_values
+from shoal.engines.parts import PartTask, cuts_of
 from shoal.engines.spark.ask import collected, renamed
 from shoal.engines.spark.send import of_batches
 from shoal.engines.spark.values import InSpark, Kept, SparkTable, SurveyedInSpark
 from shoal.errors import DataError
+from shoal.group.parts.persons import numbers_of_persons
 from shoal.group.parts.sample import Tuples, add
+from shoal.model.coded import Coded
 from shoal.model.missing import missing_to_null
 from shoal.model.plan import Plan
 
-__all__ = ["KEYS", "Coding", "carried_names", "code_frame", "code_rows", "key_names"]
+__all__ = [
+    "KEYS",
+    "Coding",
+    "carried_names",
+    "code_frame",
+    "code_rows",
+    "key_names",
+    "line_names",
+    "seen_of",
+]
 
 KEYS = "k"
 """How the names of keys begin."""
@@ -41,57 +54,106 @@ def carried_names(plan: Plan) -> list[str]:
     return [f"s{at}" for at in range(len(plan.sensitive) + len(plan.keep))]
 
 
+def line_names(about: PartTask) -> list[str]:
+    """The columns of all keys of a row: its codes, what rules see of it, and the person it belongs to."""
+    seen = [f"l{at}" for at in range(keys_needed(about.ruled.sizes))] if about.ruled.columns else []
+    return [*key_names(about.coder), *seen, *(["p"] if about.plan.whom.unit is not None else [])]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
-    """What a worker needs to turn rows into keys."""
+    """What a worker needs to turn rows into keys; `places` are those of ruled columns among the carried."""
 
-    coder: Coder
-    quasi: tuple[str, ...]
-    carried: tuple[str, ...]
-    missing: tuple[str, ...]
+    about: PartTask
+    places: tuple[int, ...]
 
 
 def code_frame(table: SparkTable, known: SurveyedInSpark, plan: Plan) -> InSpark:
-    """Few tuples are counted and held; of many a sample is, from which the cuts are learnt."""
+    """Few tuples are counted and held; of many a sample is, from which the cuts are learnt.
+
+    Where rules look at more than the tuples, few are those that differ in that too.
+    """
     coder = coder_of(known, known.counts)
-    rows = Kept(_coded(table, coder, plan))
-    found = _sampled(rows.frame, coder, known.rows, plan)
+    about = PartTask(coder, known.ruled, ruled_values(known.ruled, plan), plan, known.rows)
+    rows = Kept(_coded(table, about))
+    names = key_names(coder)
+    found = _sampled(rows.frame, names, known.rows, plan.part)
     if found.are_all and int(found.count.sum()) != known.rows:
         raise DataError("The table changed while it was read. Let nobody write to it, and try again.")
-    lines = unpack_keys(found.keys, coder.sizes)
+    coded = InSpark(table, rows, about, coder.columns)
     if found.are_all:
-        whole = coder.coded(lines, found.count, plan)
-        return InSpark(table, rows, coder, coder.columns, known.rows, whole=whole)
-    cuts = cuts_of(found, coder, plan, rows=known.rows, total=known.rows)
-    return InSpark(table, rows, coder, coder.columns, known.rows, cuts=cuts)
+        lines = found
+        if about.is_ruled and _different(rows.frame, line_names(about)) <= plan.part:
+            lines = _with_zeros(rows.frame, line_names(about), 0)
+        if not about.is_ruled or len(lines.keys) > len(names):
+            return replace(coded, whole=_whole(lines, about), keys=lines.keys)
+    return replace(coded, cuts=cuts_of(found, coder, plan, rows=known.rows, total=known.rows))
 
 
-def _coded(table: SparkTable, coder: Coder, plan: Plan) -> Any:
+def _whole(lines: Tuples, about: PartTask) -> Coded:
+    """Few distinct rows as methods take them."""
+    many = keys_needed(about.coder.sizes)
+    codes = unpack_keys(lines.keys[:many], about.coder.sizes)
+    has_unit = about.plan.whom.unit is not None
+    seen = seen_of(lines.keys[many : len(lines.keys) - has_unit], about)
+    persons = (lines.keys[-1],) if has_unit else ()
+    return code_lines(codes, list(seen), persons, lines.count, about.coder, about.ruled, about.plan)
+
+
+def seen_of(keys: NDArray[np.int64], about: PartTask) -> tuple[NDArray[np.int32], ...]:
+    """What rules see, from its keys."""
+    if not about.ruled.columns:
+        return ()
+    codes = unpack_keys(keys, about.ruled.sizes)
+    return tuple(np.ascontiguousarray(codes[:, at]) for at in range(codes.shape[1]))
+
+
+def _coded(table: SparkTable, about: PartTask) -> Any:
     from pyspark.sql.types import LongType, StructField, StructType
 
+    plan = about.plan
     carried = (*plan.sensitive, *plan.keep)
+    unit = [] if plan.whom.unit is None else [plan.whom.unit]
     quasi = [f"c{at}" for at in range(len(plan.quasi))]
-    source = renamed(table.frame, [*plan.quasi, *carried], [*quasi, *carried_names(plan)])
+    source = renamed(
+        table.frame,
+        [*plan.quasi, *unit, *carried],
+        [*quasi, *(["who"] if unit else []), *carried_names(plan)],
+    )
     schema = StructType(
         [
-            *(StructField(name, LongType()) for name in key_names(coder)),
-            *(StructField(one.name, one.dataType) for one in source.schema.fields[len(quasi) :]),
+            *(StructField(name, LongType()) for name in line_names(about)),
+            *(
+                StructField(one.name, one.dataType)
+                for one in source.schema.fields[len(quasi) + len(unit) :]
+            ),
         ]
     )
-    about = Coding(coder, plan.quasi, carried, plan.missing)
-    return source.mapInArrow(of_batches(code_rows, about), schema)
+    places = tuple(carried.index(one.name) for one in about.carried)
+    return source.mapInArrow(of_batches(code_rows, Coding(about, places)), schema)
 
 
-def code_rows(about: Coding, batches: Iterator[Any]) -> Iterator[Any]:
+def code_rows(coding: Coding, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: rows as keys with what is carried, missing cells as such."""
-    many = len(about.quasi)
-    names = [f"{KEYS}{at}" for at in range(keys_needed(about.coder.sizes))]
+    about, plan = coding.about, coding.about.plan
+    many, has_unit = len(plan.quasi), plan.whom.unit is not None
+    names = line_names(about)
     for batch in batches:
-        quasi = pa.RecordBatch.from_arrays(batch.columns[:many], names=list(about.quasi))
-        keys = pack_keys(about.coder.codes_of(quasi), about.coder.sizes)
-        carried = [_shown(array, about.missing) for array in batch.columns[many:]]
+        quasi = pa.RecordBatch.from_arrays(batch.columns[:many], names=list(plan.quasi))
+        keys = [*pack_keys(about.coder.codes_of(quasi), about.coder.sizes)]
+        carried = [_shown(array, plan.missing) for array in batch.columns[many + has_unit :]]
+        if about.ruled.columns:
+            its = [
+                one.lookup.codes_of(carried[at])
+                for one, at in zip(about.carried, coding.places, strict=True)
+            ]
+            seen = np.stack(about.ruled.seen(its), axis=1)
+            keys += [*pack_keys(seen, about.ruled.sizes)]
+        if has_unit:
+            keys.append(numbers_of_persons(batch.columns[many], plan.missing))
         yield pa.RecordBatch.from_arrays(
-            [*map(pa.array, keys), *carried], names=[*names, *batch.schema.names[many:]]
+            [*map(pa.array, keys), *carried],
+            names=[*names, *batch.schema.names[many + has_unit :]],
         )
 
 
@@ -102,12 +164,11 @@ def _shown(array: Any, marks: tuple[str, ...]) -> Any:
     return series.to_arrow().cast(array.type)
 
 
-def _sampled(coded: Any, coder: Coder, rows: int, plan: Plan) -> Tuples:
-    """The tuples with as few zeros as leave at most `part`, looked for from the number of rows on."""
-    most = plan.part
+def _sampled(coded: Any, names: list[str], rows: int, most: int) -> Tuples:
+    """The tuples with as few zeros as leave at most so many, looked for from the number of rows on."""
     zeros = max(0, int(np.floor(np.log2(max(rows / most, 1)))))
     while True:
-        found = _with_zeros(coded, coder, zeros)
+        found = _with_zeros(coded, names, zeros)
         if zeros == 0 or found.count.size > most:
             return add([found], most)
         # fewer than a part: look for about one and a half, which leaves half as many at most
@@ -115,10 +176,16 @@ def _sampled(coded: Any, coder: Coder, rows: int, plan: Plan) -> Tuples:
         zeros = min(zeros - 1, max(0, int(np.floor(np.log2(max(lower, 1.0))))))
 
 
-def _with_zeros(coded: Any, coder: Coder, zeros: int) -> Tuples:
+def _different(coded: Any, names: list[str]) -> int:
     from pyspark.sql import functions as f
 
-    names = key_names(coder)
+    counted = coded.select(*names).distinct().agg(f.count(f.lit(1)).alias("n"))
+    return int(collected(counted, "counting tuples").column(0)[0].as_py())
+
+
+def _with_zeros(coded: Any, names: list[str], zeros: int) -> Tuples:
+    from pyspark.sql import functions as f
+
     some = coded.select(*names)
     if zeros:
         some = some.where(f.xxhash64(*names).bitwiseAND(f.lit((1 << zeros) - 1)) == 0)

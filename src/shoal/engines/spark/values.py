@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encode.batch import Coder
+from shoal.encode.batch import Carried, Coder
+from shoal.engines.parts import PartTask
 from shoal.engines.spark.ask import collected, named
 from shoal.model.coded import Coded
 from shoal.model.column import Column
@@ -22,6 +23,7 @@ from shoal.model.parts import Cuts
 
 __all__ = [
     "ACCOUNT",
+    "PERSON",
     "Account",
     "InSpark",
     "Kept",
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 
+PERSON = "\0person"
+"""The column of the person behind a row, by number; for the judge alone."""
 ACCOUNT = "\0account"
 """The column of what a part says of itself; a row that has it is no row of the table."""
 
@@ -78,31 +82,42 @@ class SparkTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyedInSpark(Known):
-    """What is known of a table: also the rows of every cell of a book, and of all."""
+    """What is known of a table: also the rows of every cell of a book, of all, and what rules look at."""
 
     counts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     rows: int = 0
+    ruled: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InSpark:
     """A coded table: rows as keys with what is carried, where Spark keeps them.
 
-    Its distinct tuples, where these are few (`whole`), or how it is cut into parts.
+    Its distinct tuples, where these are few (`whole`), with the keys of each, or how it is cut into parts.
     """
 
     table: SparkTable
     rows: Kept
-    coder: Coder
+    about: PartTask
     columns: tuple[Column, ...]
-    total: int
     whole: Coded | None = None
+    keys: NDArray[np.int64] | None = None
     cuts: Cuts | None = None
+
+    @property
+    def coder(self) -> Coder:
+        """What rows were coded by."""
+        return self.about.coder
+
+    @property
+    def total(self) -> int:
+        """How many records there are."""
+        return self.about.total
 
     @property
     def is_ruled(self) -> bool:
         """Whether rules or a unit are held."""
-        return False
+        return self.about.is_ruled
 
     @property
     def weight(self) -> float:
@@ -180,6 +195,10 @@ class OnSpark:
     def rows_only(self) -> Any:
         """The table, its rows in any order."""
         return self.rows.frame.where(named(ACCOUNT).isNull()).select(*map(named, self.names))
+
+    def with_persons(self) -> Any:
+        """The same with the person behind each row, for the judge alone."""
+        return self.rows.frame.where(named(ACCOUNT).isNull()).select(*map(named, (*self.names, PERSON)))
 
     def frame(self) -> Any:
         """The table in the order of its published cells."""
