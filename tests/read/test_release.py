@@ -86,3 +86,29 @@ def test_what_cannot_be_read_or_counted_is_refused(tmp_path):
     files.certificate.unlink()
     with pytest.raises(shoal.DataError, match=r"certificate .* cannot be read"):
         shoal.read_release(files.table)
+
+
+def test_columns_that_are_published_as_they_are_have_their_types(tmp_path):
+    cells = {
+        "age": [21, 22, 35, 36],
+        "cost": [1.5, 2.25, None, 3.0],
+        "visits": [1, 2, 3, 4],
+        "seen": [date(2020, 1, day) for day in range(1, 5)],
+        "ward": ["007", "008", "009", "010"],
+        "note": ["a", "1", "b", None],
+    }
+    words = {"k": 2, "quasi": ["age"], "sensitive": ["cost", "visits"], "keep": ["seen", "ward", "note"]}
+    files = shoal.anonymize(pl.DataFrame(cells), **words).write(tmp_path / "out.csv")
+    read = shoal.read_release(files.table)
+    assert dict(read.frame.select("cost", "visits", "seen", "ward", "note").schema) == {
+        "cost": pl.Float64,
+        "visits": pl.Int64,
+        "seen": pl.Date,
+        "ward": pl.String,
+        "note": pl.String,
+    }
+    assert sorted(read.frame["cost"].drop_nulls()) == [1.5, 2.25, 3.0]
+    assert read.frame["cost"].null_count() == read.frame["note"].null_count() == 1
+    assert [line.values for line in shoal.tabulate(read, by="ward").lines] == [
+        *(("007",), ("008",), ("009",), ("010",))
+    ]

@@ -13,6 +13,7 @@ from shoal.errors import DataError
 from shoal.model.cell import SUPPRESSED, parse_box, parse_range, parse_set, parse_value
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files
+from shoal.model.guess import guess_kind
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.names import check_named
@@ -27,7 +28,8 @@ MOMENT = "%Y-%m-%d %H:%M:%S%.f"
 class ReleaseRead:
     """A release as its reader needs it.
 
-    `frame` has the columns of the file as text, and beside each quasi-identifier what its cells say:
+    `frame` has the columns of the file, numbers and dates that are published as they are typed (codes
+    stay text), and beside each quasi-identifier what its cells say:
     `x_low` and `x_high`, typed, of a number or date (null where nothing is told); `x_node`, and `x_level`
     where the hierarchy is known, of a tree; `x_set`, a list, of labels. `kinds` says how each
     quasi-identifier was measured.
@@ -68,6 +70,8 @@ def read_release(
     """
     told = _certificate(Files.beside(path).certificate if certificate is None else Path(certificate))
     frame = read_table(Path(path)).frame
+    others = [name for name in (*told.plan.sensitive, *told.plan.keep) if name in frame.columns]
+    frame = frame.with_columns(_as_kind(frame[name]) for name in others)
     trees = dict(hierarchies or {})
     return ReleaseRead(typed_columns(frame, told, trees), told, told.plan.kinds, trees)
 
@@ -141,6 +145,15 @@ def _tells(cell: str | None) -> bool:
 
 def _node(cell: str) -> str:
     return SUPPRESSED if cell == SUPPRESSED else parse_value(cell)
+
+
+def _as_kind(series: pl.Series) -> pl.Series:
+    """Numbers and dates of a text file as such, where all of a column are; codes stay text."""
+    kind = guess_kind(series) if series.dtype == pl.String else "label"
+    if kind not in {"number", "date"}:
+        return series
+    typed = _values(series.str.strip_chars(), Kind.parse(kind, column=series.name))
+    return typed if typed.null_count() == series.null_count() else series
 
 
 def _values(texts: pl.Series, kind: Kind) -> pl.Series:
