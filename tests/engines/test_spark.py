@@ -209,6 +209,28 @@ def test_rules_that_cannot_be_obeyed_are_refused(spark: Any) -> None:
         shoal.anonymize(on(spark, frame), **mixed_words(unit="who", **CUTS))
 
 
+def test_a_column_of_texts_that_are_all_different(spark: Any) -> None:
+    rows = 50_000
+    luck = np.random.default_rng(rows)
+    note = pl.Series("note", luck.permutation(rows)).cast(pl.String) + " was written of somebody"
+    frame = pl.DataFrame(
+        {"age": luck.integers(0, 90, rows), "income": luck.integers(0, 9000, rows), "note": note}
+    )
+    words = {"k": 5, "quasi": ["age", "income"], "keep": ["note"], "effort": "quick", "part": 10_000}
+    found = shoal.anonymize(on(spark, frame), **words)
+    assert found.verdict.has_passed
+    assert home(found.table).equals(shoal.anonymize(frame, engine="stream", **words).table.collect())
+
+
+def test_partitions_without_rows_change_nothing(
+    spark: Any, frame: pl.DataFrame, known: pl.DataFrame
+) -> None:
+    some = on(spark, frame, 2)
+    nobody = on(spark, frame, 3).where("income < -1e9")
+    found = shoal.anonymize(nobody.unionByName(some).unionByName(nobody), **CUTS, **mixed_words())
+    assert home(found.table).equals(known)
+
+
 @pytest.mark.parametrize(
     ("more", "field"),
     [
@@ -314,4 +336,5 @@ def test_the_engine_refuses_in_its_own_name() -> None:
     reason = lacking()
     if reason is not None:
         pytest.skip(reason)
-    assert engines.load("spark").settle(shoal.Plan(**mixed_words())).method == "crowd"
+    plan = shoal.Plan(**mixed_words())
+    assert engines.load("spark").settle(plan) == plan

@@ -27,12 +27,34 @@ WORDS = (
 )
 
 
-def start(folder: Path, master: str) -> subprocess.Popen[str]:
+KILLED = """
+import importlib, os, signal, sys
+from shoal.cli import main
+module = importlib.import_module(sys.argv[1])
+real = getattr(module, sys.argv[2])
+def kill(*given, **more):
+    found = real(*given, **more)
+    os.write(2, b"reached")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return found
+setattr(module, sys.argv[2], kill)
+main(sys.argv[3:])
+"""
+"""A driver that is killed when it has done something."""
+
+
+def start(folder: Path, master: str, *killed: str) -> subprocess.Popen[str]:
     (folder / "scratch").mkdir()
     mixed_table(700).write_parquet(folder / "in.parquet")
     return subprocess.Popen(
         [
-            *(sys.executable, "-W", "ignore", "-m", "shoal.cli", "anonymize", "in.parquet"),
+            *(
+                sys.executable,
+                "-W",
+                "ignore",
+                *(("-c", KILLED, *killed) if killed else ("-m", "shoal.cli")),
+            ),
+            *("anonymize", "in.parquet"),
             *(*WORDS.split(), "--master", master),
         ],
         cwd=folder,
@@ -84,13 +106,26 @@ def test_what_a_killed_worker_did_is_done_again(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(known.table.collect())
 
 
-def test_a_killed_driver_leaves_no_release_and_no_rows(tmp_path: Path) -> None:
-    process = start(tmp_path, "local[2]")
-    wait_for_workers(process)
-    process.kill()
-    process.communicate(timeout=60)
+@pytest.mark.parametrize(
+    "killed",
+    [
+        (),
+        ("shoal.engines.spark", "judge_frame"),
+        ("shoal.engines.spark.write", "content_of"),
+    ],
+    ids=["grouping", "checking", "writing"],
+)
+def test_a_killed_driver_leaves_no_release_and_no_rows(tmp_path: Path, killed: tuple[str, ...]) -> None:
+    process = start(tmp_path, "local[2]", *killed)
+    if not killed:
+        wait_for_workers(process)
+        process.kill()
+    _, said = process.communicate(timeout=600)
+    assert process.returncode == -signal.SIGKILL
+    assert not killed or "reached" in said
     end = time.monotonic() + 60  # the Java machine ends when its driver is gone, and tidies
     while time.monotonic() < end and any(path.is_file() for path in (tmp_path / "scratch").rglob("*")):
         time.sleep(0.5)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "scratch"]
+    there = sorted(path.name for path in tmp_path.iterdir() if path.name[0] != ".")  # hidden ones are swept
+    assert there == ["in.parquet", "scratch"]
     assert not [path for path in (tmp_path / "scratch").rglob("*") if path.is_file()]

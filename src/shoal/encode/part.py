@@ -102,7 +102,8 @@ def ruled_values(carried: Sequence[Carried], plan: Plan) -> RuledValues:
     source, codes, shares = [], [], []
     for column, its in zip(columns, its_codes, strict=True):
         one = carried[place[column.name]]
-        all_codes = np.append(its, np.zeros(one.size - its.size, dtype=np.int32))
+        all_codes = np.zeros(one.size, dtype=np.int32)
+        all_codes[one.records > 0] = its
         held = np.bincount(all_codes, weights=one.records, minlength=column.size)
         source.append(place[column.name])
         codes.append(all_codes)
@@ -112,8 +113,8 @@ def ruled_values(carried: Sequence[Carried], plan: Plan) -> RuledValues:
 
 
 def _values(carried: Carried) -> pl.Series:
-    """The values in the order of their codes, missing last where some are."""
-    values = carried.values
+    """The values in the order of their codes, missing last; those of no record are seen by no reader."""
+    values = carried.values.filter(pl.Series(carried.records[:-1] > 0))
     if carried.records[-1] == 0:
         return values
     return pl.concat([values, pl.Series(values.name, [None], dtype=values.dtype)])

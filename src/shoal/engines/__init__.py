@@ -134,7 +134,7 @@ class Engine(Protocol[T, C, G, P]):
     """The verbs that depend on where a table is."""
 
     def settle(self, plan: Plan) -> Plan:
-        """The plan with what this place decides: which method `auto` is; refuses what it cannot do."""
+        """The plan with what this place decides; refuses what it cannot do."""
 
     def open(self, frame: Any, plan: Plan, key: Key | None = None) -> T:
         """Take a table in; refuses columns that could not be handed back as they came."""
@@ -147,6 +147,9 @@ class Engine(Protocol[T, C, G, P]):
 
     def code(self, table: T, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None) -> C:
         """Turn rows into numbers."""
+
+    def choose(self, plan: Plan, coded: C) -> Plan:
+        """The plan with the method behind `auto` for this table, where this place has one of its own."""
 
     def group(self, coded: C, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]) -> G:
         """Do the work of grouping, where the coded rows are: on all of them, or part by part."""

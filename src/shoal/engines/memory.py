@@ -119,6 +119,10 @@ class Memory:
         """The whole table is one part."""
         return code(table.frame, known, plan, matrix=matrix)
 
+    def choose(self, plan: Plan, coded: Coded) -> Plan:
+        """Nothing of its own."""
+        return plan
+
     def group(
         self, coded: Coded, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]
     ) -> Grouping:

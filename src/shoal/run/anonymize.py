@@ -107,6 +107,7 @@ def anonymize(
         progress("encoding", 0.0)
         known = at.survey(table, plan, progress)
         coded = at.code(table, known, plan, progress, matrix=matrix)
+        plan = at.choose(plan, coded)
         method, task = task_of(coded, plan, progress)
         progress("grouping", 0.0)
         grouping = at.group(coded, task, plan, partial(form_groups, method))

@@ -27,6 +27,7 @@ from shoal.engines.spark.tuples import code_frame
 from shoal.engines.spark.values import PERSON, InSpark, OnSpark, PartsSolved, SparkTable, SurveyedInSpark
 from shoal.engines.spark.write import content_of, write_published
 from shoal.engines.stream import ENGINE as STREAM
+from shoal.engines.stream import in_parts
 from shoal.errors import DataError, PlanError
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
@@ -81,6 +82,10 @@ class Spark:
             raise PlanError("A table that is worked on in parts takes no matrix.", field="distance")
         assert isinstance(known, SurveyedInSpark), "this engine surveyed the table"
         return code_frame(table, known, plan)
+
+    def choose(self, plan: Plan, coded: InSpark) -> Plan:
+        """As a stream does."""
+        return plan if coded.whole is not None else in_parts(plan)
 
     def group(
         self, coded: InSpark, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]

@@ -40,7 +40,7 @@ from shoal.read.nameless import folder_of
 from shoal.read.scan import scan_frame
 from shoal.recode.faces import losses_of, places_of
 
-__all__ = ["ENGINE", "Stream"]
+__all__ = ["ENGINE", "Stream", "in_parts"]
 
 
 AUTO: dict[str, tuple[str, dict[str, object]]] = {
@@ -50,16 +50,21 @@ AUTO: dict[str, tuple[str, dict[str, object]]] = {
 """The method behind `auto` by effort, with its options; with more effort crowds are improved by search."""
 
 
+def in_parts(plan: Plan) -> Plan:
+    """The plan with the method behind `auto` for a table that is grouped part by part."""
+    if plan.method != "auto":
+        return plan
+    method, more = AUTO.get(plan.effort, ("crowd", {}))
+    return replace(plan, method=method, options={**more, **plan.options})
+
+
 class Stream:
     """The engine for tables that do not fit into memory."""
 
     def settle(self, plan: Plan) -> Plan:
-        """Quick by cuts, else by crowds; only methods whose parts may be grouped one by one."""
+        """Only methods whose parts may be grouped one by one."""
         check_plan(plan)
-        if plan.method == "auto":
-            method, more = AUTO.get(plan.effort, ("crowd", {}))
-            return replace(plan, method=method, options={**more, **plan.options})
-        if not facts(plan.method).in_parts:
+        if plan.method != "auto" and not facts(plan.method).in_parts:
             possible = [name for name in METHODS if facts(name).in_parts]
             raise PlanError(
                 f"Method {plan.method!r} does not work on a table in parts. {choices(possible)}",
@@ -88,6 +93,10 @@ class Stream:
             raise PlanError("A table that is worked on in parts takes no matrix.", field="distance")
         assert isinstance(known, Surveyed), "this engine surveyed the table"
         return code_in_parts(table, known, plan, progress)
+
+    def choose(self, plan: Plan, coded: InParts) -> Plan:
+        """Quick by cuts, else by crowds; few tuples as in memory."""
+        return plan if coded.whole is not None else in_parts(plan)
 
     def group(
         self, coded: InParts, task: Task, plan: Plan, work: Callable[[Task, Coded], Grouping]
