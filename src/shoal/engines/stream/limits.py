@@ -11,12 +11,12 @@ from shoal.model.size import bytes_of
 
 __all__ = ["LEAST", "check_plan", "hands_of", "memory_of"]
 
-LEAST = 600_000_000
+LEAST = 500_000_000
 """Bytes that Python, its libraries, batches under way and their buffers take."""
 PER_CODE = 60
 """Bytes for each code of a part that is being grouped, by the method that takes most."""
-PER_CLASS = 60
-"""Bytes for each class until the release is written."""
+PER_CLASS = 40
+"""Bytes for each class until the release is written, of which there are at most rows / k."""
 MOST_WORKERS = 8
 
 

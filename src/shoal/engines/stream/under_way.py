@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +39,7 @@ class Hands:
         """Stop where the process holds more than it may, and nothing is under way that would end."""
         if self.most is None or resident() <= self.most:
             return
-        pa.default_memory_pool().release_unused()
+        _give_back()
         held = resident()
         if held > self.most:
             raise PlanError(
@@ -53,6 +55,15 @@ def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+def _give_back() -> None:
+    """Memory that libraries keep for later, back to the system."""
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def under_way(work: Callable[[A], B], items: Iterable[A], hands: Hands) -> Iterator[B]:
