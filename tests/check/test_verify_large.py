@@ -91,6 +91,25 @@ def test_a_folder_is_verified_like_its_file(ruled: Files, tmp_path: Path) -> Non
     assert not [one for one in known if one.holds is False]
 
 
+@pytest.mark.parametrize("name", ["rules", "count"])
+def test_a_text_is_verified_like_one_in_memory(name: str, tmp_path: Path) -> None:
+    release = shoal.anonymize(original(), engine="stream", part=200, **WORDS[name])
+    files = release.write(tmp_path / "out.csv")
+    known = shoal.verify(files.table, files.certificate, hierarchies=trees())  # type: ignore[arg-type]
+    found = shoal.verify(files.table, files.certificate, hierarchies=trees(), memory=LITTLE)  # type: ignore[arg-type]
+    assert holds(found) == holds(known)
+    assert not [one for one in found if one.holds is False]
+
+
+def test_a_column_without_text_is_refused_as_in_memory(ruled: Files, tmp_path: Path) -> None:
+    table = pl.read_parquet(ruled.table).with_columns(town=pl.concat_list("town"))
+    table.write_parquet(tmp_path / "out.parquet")
+    for memory in (None, LITTLE):
+        with pytest.raises(shoal.DataError) as error:
+            shoal.verify(tmp_path / "out.parquet", ruled.certificate, memory=memory)
+        assert error.value.column == "town"
+
+
 def lone_row(table: pl.DataFrame) -> pl.DataFrame:
     """The first row of the largest class leaves it for a class of its own."""
     return table.with_columns(

@@ -7,7 +7,7 @@ reads those of a table in memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,7 @@ from shoal.model.cell import SUPPRESSED
 from shoal.model.certificate import Certificate
 from shoal.model.figures import Figures, Ranges
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.plain import check_text
 from shoal.model.rule import Rule
 from shoal.model.verdict import ColumnLoss, Finding, Ruling
 
@@ -83,10 +84,15 @@ _DISORDER = (
 
 def _as_texts(lines: Lines, quasi: Sequence[str]) -> Lines:
     """The same with the quasi-identifiers as texts, however a file had them."""
-    return lambda names: (
-        part.with_columns(pl.col(name).cast(pl.String) for name in names if name in quasi)
-        for part in lines(names)
-    )
+
+    def texts(names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for part in lines(names):
+            shown = [name for name in names if name in quasi]
+            for name in shown:
+                check_text(part[name])
+            yield part.with_columns(pl.col(shown).cast(pl.String))
+
+    return texts
 
 
 def _ranges(lines: Lines, quasi: Sequence[str], claims: Claims) -> Ranges:
