@@ -14,6 +14,7 @@ import pytest
 import shoal
 from mixed_tables import mixed_table, mixed_words
 from shoal.model.files import Files, mark_of_folder
+from shoal.read.large import has_many_cells, needs_stream
 
 LITTLE = "1KB"
 NOT_IN_MEMORY = {"order"}
@@ -108,6 +109,16 @@ def test_a_column_without_text_is_refused_as_in_memory(ruled: Files, tmp_path: P
         with pytest.raises(shoal.DataError) as error:
             shoal.verify(tmp_path / "out.parquet", ruled.certificate, memory=memory)
         assert error.value.column == "town"
+
+
+def test_a_small_file_may_hold_many_rows(tmp_path: Path) -> None:
+    pl.DataFrame({"x": ["[1, 2]"] * 500_000}).write_parquet(tmp_path / "out.parquet")
+    assert (tmp_path / "out.parquet").stat().st_size < 10_000
+    assert not needs_stream(tmp_path / "out.parquet", memory="10MB")
+    assert has_many_cells(tmp_path / "out.parquet", memory="10MB")
+    assert not has_many_cells(tmp_path / "out.parquet", memory="100MB")
+    (tmp_path / "out.parquet").write_bytes(b"PAR1")
+    assert not has_many_cells(tmp_path / "out.parquet", memory="1KB")
 
 
 def lone_row(table: pl.DataFrame) -> pl.DataFrame:

@@ -27,7 +27,7 @@ from shoal.model.receipt import Receipt
 from shoal.model.verdict import GIVE, Finding
 from shoal.read.frames import to_polars
 from shoal.read.key import read_key
-from shoal.read.large import needs_stream
+from shoal.read.large import has_many_cells, needs_stream
 from shoal.read.scan import scan_table
 from shoal.read.table import read_table
 from shoal.recode import digest_of, from_ids
@@ -83,7 +83,9 @@ def verify(
     """
     table: pl.DataFrame | None = None
     digest: str | None
-    if isinstance(release, str | os.PathLike) and needs_stream(release, memory=memory):
+    if isinstance(release, str | os.PathLike) and (
+        needs_stream(release, memory=memory) or has_many_cells(release, memory=memory)
+    ):
         digest = _digest_of(release)
     else:
         table, digest = _table_of(release, delimiter)
