@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["keys_needed", "narrowest", "pack_keys", "unpack_keys"]
+__all__ = ["joined", "keys_needed", "narrowest", "pack_keys", "unpack_keys"]
 
 ROOM = 2**62
 
@@ -40,6 +41,17 @@ def unpack_keys(keys: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int
 def keys_needed(sizes: Sequence[int]) -> int:
     """How many keys a row needs."""
     return len(_spans(sizes))
+
+
+def joined(keys: NDArray[np.int64]) -> NDArray[Any]:
+    """Several keys as one that is compared from left to right."""
+    wide: NDArray[Any] = keys[0]
+    if len(keys) == 1:
+        return wide
+    wide = np.empty(keys.shape[1], dtype=[(f"k{at}", np.int64) for at in range(len(keys))])
+    for at, key in enumerate(keys):
+        wide[f"k{at}"] = key
+    return wide
 
 
 def narrowest(sizes: Sequence[int]) -> list[np.dtype[np.unsignedinteger]]:

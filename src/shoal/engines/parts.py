@@ -10,11 +10,14 @@ import numpy as np
 from shoal.encode.batch import Carried, Coder
 from shoal.encode.keys import unpack_keys
 from shoal.encode.part import Rows, RuledValues, code_rows
+from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.errors import DataError
 from shoal.group.parts.cut import cut_into_parts
 from shoal.group.parts.rules import obeys_as_one
 from shoal.group.parts.sample import Tuples
 from shoal.model.coded import Coded, pack
+from shoal.model.column import Column
+from shoal.model.figures import Places
 from shoal.model.grouping import Grouping
 from shoal.model.parts import Cuts
 from shoal.model.plan import Plan
@@ -30,6 +33,7 @@ __all__ = [
     "Work",
     "cuts_of",
     "heavy",
+    "in_unit",
     "obeys",
     "persons_counted",
     "solve_part",
@@ -104,6 +108,17 @@ def persons_counted(plan: Plan, repeating: Sequence[str]) -> tuple[str, ...]:
     if whom.of_persons or whom.means_rows:
         return ()
     return tuple(name for name in plan.identifier if name in repeating)
+
+
+def in_unit(
+    columns: tuple[Column, ...], whole: Coded | None, places: Places
+) -> tuple[tuple[Column, ...], Coded | None]:
+    """Columns, and few tuples where these are held, in the unit of what is published between `places`."""
+    ranges = ranges_of(columns, places)
+    clipped = clipped_columns(columns, ranges)
+    if all(one is other for one, other in zip(clipped, columns, strict=True)):
+        return columns, whole
+    return clipped, None if whole is None else as_published(whole, ranges)
 
 
 def withhold_in_parts(task: Task, plan: Plan) -> Task:

@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from shoal.encode.published import as_published, clipped_columns, ranges_of
 from shoal.engines import Engine
+from shoal.engines.parts import in_unit
 from shoal.engines.spark.bound import prove_on_workers
 from shoal.engines.spark.few import group_few
 from shoal.engines.spark.group import group_parts
@@ -96,11 +96,9 @@ class Spark:
     def see(self, coded: InSpark, grouping: PartsSolved, plan: Plan) -> tuple[Places, InSpark]:
         """From what the parts say of their groups."""
         places = grouping.places(coded.columns)
-        ranges = ranges_of(coded.columns, places)
-        columns = clipped_columns(coded.columns, ranges)
-        if all(one is other for one, other in zip(columns, coded.columns, strict=True)):
+        columns, whole = in_unit(coded.columns, coded.whole, places)
+        if columns is coded.columns:
             return places, coded
-        whole = None if coded.whole is None else as_published(coded.whole, ranges)
         return places, replace(coded, columns=columns, whole=whole)
 
     def value(self, objective: str, coded: InSpark, grouping: PartsSolved) -> float:

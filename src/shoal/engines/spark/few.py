@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.encode.keys import joined
 from shoal.engines.parts import Work
 from shoal.engines.spark.ask import collected
 from shoal.engines.spark.group import account_of, cells_by_group, published_names, published_schema
@@ -134,18 +135,7 @@ def _placed(coded: InSpark, plan: Plan, about: _Placing) -> Any:
 def _tuples(about: _Placing, batch: Any) -> Integers:
     """The tuple of every row."""
     keys = np.stack([array.to_numpy() for array in batch.columns[: len(about.keys)]])
-    if len(keys) == 1:
-        found: Integers = np.searchsorted(about.keys[0], keys[0])
-        return found
-    return np.searchsorted(_joined(about.keys), _joined(keys))
-
-
-def _joined(keys: Integers) -> NDArray[Any]:
-    """Several keys as one that is compared from left to right."""
-    wide = np.empty(keys.shape[1], dtype=[(f"k{at}", np.int64) for at in range(len(keys))])
-    for at, key in enumerate(keys):
-        wide[f"k{at}"] = key
-    return wide
+    return np.searchsorted(joined(about.keys), joined(keys))
 
 
 def publish_rows(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.bound import prove_in_parts, search_for
 from shoal.check.in_order import judge_in_order
-from shoal.encode.published import as_published, clipped_columns, ranges_of
+from shoal.engines.parts import in_unit
 from shoal.engines.stream.group import group_in_parts
 from shoal.engines.stream.limits import check_plan, hands_of
 from shoal.engines.stream.persons import check_whom_in_order
@@ -107,11 +107,9 @@ class Stream:
     def see(self, coded: InParts, grouping: PartGroups, plan: Plan) -> tuple[Places, InParts]:
         """From the faces of all groups."""
         places = places_of(coded.columns, grouping.faces)
-        ranges = ranges_of(coded.columns, places)
-        columns = clipped_columns(coded.columns, ranges)
-        if all(one is other for one, other in zip(columns, coded.columns, strict=True)):
+        columns, whole = in_unit(coded.columns, coded.whole, places)
+        if columns is coded.columns:
             return places, coded
-        whole = None if coded.whole is None else as_published(coded.whole, ranges)
         return places, replace(coded, columns=columns, whole=whole)
 
     def value(self, objective: str, coded: InParts, grouping: PartGroups) -> float:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from shoal.encode.keys import joined
 from shoal.encode.part import Rows
 from shoal.engines.stream.lines import LABEL, Layout, Lines
 from shoal.engines.stream.tuples import line_keys
@@ -93,7 +94,7 @@ def _send_rows(sorting: _Sorting, grouping: Grouping, plan: Plan) -> None:
     coded, layout = sorting.coded, sorting.coded.layout
     assert coded.whole is not None, "few tuples are held"
     assert coded.keys is not None, "with their keys"
-    known = _joined(coded.keys)
+    known = joined(coded.keys)
     distinct = coded.whole.distinct
     shared = np.bincount(grouping.distinct, minlength=distinct) > 1
     copies = np.cumsum(np.where(shared, coded.whole.count, 0))
@@ -105,7 +106,7 @@ def _send_rows(sorting: _Sorting, grouping: Grouping, plan: Plan) -> None:
 
     def place(batch: pa.RecordBatch) -> tuple[Rows, NDArray[np.int32]]:
         rows = layout.rows_of(batch)
-        return rows, np.searchsorted(known, _joined(line_keys(rows, layout.about))).astype(np.int32)
+        return rows, np.searchsorted(known, joined(line_keys(rows, layout.about))).astype(np.int32)
 
     for rows, row in under_way(place, coded.table.scan.batches(layout.names), coded.table.hands):
         apart = shared[row]
@@ -129,17 +130,6 @@ def _labelled(layout: Layout, rows: Rows, label: NDArray[np.int32]) -> Lines:
     """Whole rows with their labels; those below 0 are left out."""
     records = np.ones(rows.rows, dtype=np.int64) if rows.records is None else rows.records
     return layout.labelled(rows, RowPieces(np.arange(rows.rows, dtype=np.int32), label, records))
-
-
-def _joined(keys: NDArray[np.int64]) -> NDArray[Any]:
-    """Several keys as one that is compared from left to right."""
-    wide: NDArray[Any] = keys[0]
-    if len(keys) == 1:
-        return wide
-    wide = np.empty(keys.shape[1], dtype=[(f"k{at}", np.int64) for at in range(len(keys))])
-    for at, key in enumerate(keys):
-        wide[f"k{at}"] = key
-    return wide
 
 
 def _write(sorting: _Sorting, coded: InParts, grouping: PartGroups, progress: Progress) -> Sorted:
