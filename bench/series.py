@@ -2,12 +2,16 @@
 
     python bench/series.py
     python bench/series.py --only small
+    python bench/series.py --only small --outsider
     python bench/series.py --million
 
 Adult, 7 quasi-identifiers, k = 5, occupation 3-diverse, quick effort. Three stories: ten releases of
 14,000 rows that become 21,832 (10 % come, 5 % leave, 2 % change each time); a register that shrinks (3 %
 come, 12 % leave, eight releases); one of 1,500 rows. Loss, counting queries and attacks are measured here,
 from the published files alone (`over_time.py`).
+
+`--outsider` also plays one who knows quasi-identifiers and presence only, with all releases at the end, by
+`shoal.attack_series`: what he knows is not who stands in which class.
 
 `--million` makes a register of a million rows and 100,000 newcomers: seconds, CPU seconds and memory of the
 second release, in a process of its own, and bytes of the state for each person.
@@ -111,7 +115,29 @@ def tell(watcher: Watcher, moment: Moment, release: Any, who: Any, number: int) 
         watcher.told.append((moment.life[row], label))
 
 
-def compare(name: str, makers: list[str], effort: str) -> None:
+def outside(releases: list[Any], frames: list[pl.DataFrame], trees: Any) -> None:
+    """What all releases together tell one who knows quasi-identifiers and who was there when."""
+    found = shoal.attack_series(
+        [release.table for release in releases],
+        frames,
+        unit="id",
+        match={name: name for name in SEVEN},
+        sensitive=[SENSITIVE],
+        lists=[release.lists for release in releases if release.lists is not None],
+        hierarchies=trees,
+        k=K,
+    )
+    (left,) = found.left
+    share = 100 / found.persons
+    print(
+        f"{'outsider':10} {found.persons} persons: {left.certain * share:.2f} % certain, "
+        f"{left.below_three * share:.2f} % below 3; {found.cut_few * share:.2f} % with cells that, cut, "
+        f"hold fewer than {K}, {found.cut_alone * share:.2f} % nobody else",
+        flush=True,
+    )
+
+
+def compare(name: str, makers: list[str], effort: str, *, outsider: bool) -> None:
     """One story by every maker, release by release."""
     adult, words = Adult(), asked(effort)
     print(f"\n{name}: {STORIES[name]}", flush=True)
@@ -124,11 +150,15 @@ def compare(name: str, makers: list[str], effort: str) -> None:
             making = globals()[maker](words, Path(folder))
             next(making)
             watcher = Watcher(len(adult.codes), K)
+            releases, frames = [], []
             for number, moment in enumerate(story(adult.codes, adult.values, **STORIES[name]), 1):
                 frame = adult.frame(moment)
                 began = time.process_time()
                 release, who = making.send(frame)
                 seconds = time.process_time() - began
+                if outsider:
+                    releases.append(release)
+                    frames.append(frame)
                 low, high = adult.read(release.table)
                 tell(watcher, moment, release, who, number)
                 cut, alone = watcher.see(moment, who, low, high)
@@ -142,6 +172,8 @@ def compare(name: str, makers: list[str], effort: str) -> None:
                     f"{few:9.2f} {cut:9.2f} {alone:9.2f} {seconds:6.1f}",
                     flush=True,
                 )
+            if outsider:
+                outside(releases, frames, words["hierarchies"])
 
 
 def people(rows: int, seed: int) -> pl.DataFrame:
@@ -215,6 +247,7 @@ def main() -> None:
     words.add_argument("--only", default=",".join(STORIES), help="stories, by their names")
     words.add_argument("--makers", default=",".join(MAKERS))
     words.add_argument("--effort", default="quick")
+    words.add_argument("--outsider", action="store_true")
     words.add_argument("--million", action="store_true")
     words.add_argument("--rows", type=float, default=1e6)
     words.add_argument("--come", type=float, default=1e5)
@@ -223,7 +256,7 @@ def main() -> None:
         million(int(given.rows), int(given.come))
         return
     for name in given.only.split(","):
-        compare(name, given.makers.split(","), given.effort)
+        compare(name, given.makers.split(","), given.effort, outsider=given.outsider)
 
 
 if __name__ == "__main__":

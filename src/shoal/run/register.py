@@ -21,6 +21,7 @@ from shoal.encode import code, survey
 from shoal.encode.published import as_published
 from shoal.engines.memory import Finished
 from shoal.errors import DataError, PlanError
+from shoal.group import facts
 from shoal.group.standing.cells import Shown, show
 from shoal.group.standing.lists import Enlisted
 from shoal.model.certificate import Certificate
@@ -109,7 +110,8 @@ def release_register(
         since, stay = _times(state, at_former, ground, number)
         progress("grouping", 0.0)
         method, task = task_of(coded, rows_plan, progress)
-        shown = show(ground, _dealt(form_groups(method, task, coded), coded), since, stay, plan.k)
+        formed = form_groups(method, task, coded)
+        shown = show(ground, _dealt(formed, coded), since, stay, plan.k)
         entries = one_missing(table, plan).select(*plan.sensitive, *plan.keep)
         together = partial(_together, table, known, replace(plan, series=None, unit="rows"), progress)
         lists, enlisted = enlist_rows(entries, plan, state, former.lists, at_former, ground, together)
@@ -140,7 +142,9 @@ def release_register(
         grouping = Grouping.of_pieces(
             coded.row, shown.label, np.ones(len(shown.label), np.int64), objective="loss"
         )
-        proof = at.bound(seen, task, partial(bound_of, "loss", replace(task, stop_at=None), None))
+        same = seen is coded and (formed.objective or facts(method).objective) == "loss"
+        found = formed.proof if same else None
+        proof = at.bound(seen, task, partial(bound_of, "loss", replace(task, stop_at=None), found))
     receipt = replace(at.seal(opened), figures=_figures(verdict, proof))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, {}, known.guessed)
     place = InSeries(

@@ -8,6 +8,7 @@ import pytest
 from series_stories import frame_of, plan_of, story
 from shoal.check.inside import hold
 from shoal.encode import encode
+from shoal.group.standing import cells
 from shoal.group.standing.cells import _boxes, _present
 from shoal.kernels.standing.held import all_hold
 from shoal.model.standing import ground_of
@@ -46,7 +47,22 @@ def test_kernel_and_judge_count_alike(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_box_holds_its_rows_and_shows_nobody_more_finely_than_allowed(seed):
+def test_those_in_a_cut_are_listed_where_they_are_few(seed, monkeypatch):
+    monkeypatch.setattr(cells, "FEW", 8)
+    ground, since, stay = grounds(seed)
+    present, _ = _present(ground, since, stay)
+    for i in np.flatnonzero(~ground.is_free):
+        inside = (ground.points >= ground.low[i]) & (ground.points <= ground.high[i])
+        there = np.flatnonzero(inside.all(axis=1) & (stay <= since[i]))
+        few = present.few[present.own[i]]
+        assert few == (there.size if there.size <= 8 else -1)
+        assert few < 0 or sorted(present.within[present.own[i], :few]) == there.tolist()
+
+
+@pytest.mark.parametrize("few", [64, 3, 0])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_box_holds_its_rows_and_shows_nobody_more_finely_than_allowed(seed, few, monkeypatch):
+    monkeypatch.setattr(cells, "FEW", few)  # those in a cut are listed, some or none of them
     ground, since, stay = grounds(seed)
     luck = np.random.default_rng(seed)
     label = luck.permutation(np.arange(len(since)) // 4).astype(np.int64)

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.kernels.neighbours.box_tree import Index, build_tree
 from shoal.kernels.standing.exchange import exchange_rows
-from shoal.kernels.standing.held import Present, all_hold, begin_of
+from shoal.kernels.standing.held import FEW, Present, all_hold, begin_of, lie_within
 from shoal.kernels.standing.least import least_boxes
 from shoal.kernels.standing.near import near_places
 from shoal.model.standing import Codes, Ground
@@ -112,8 +112,30 @@ def _present(ground: Ground, since: Codes, stay: Codes) -> tuple[Present, Index]
         *(since.astype(np.int32), ground.is_free, stays),
         *(index.start, index.end, index.child, index.low, index.high, index.records, least, most),
         *(index.codes, first, members),
+        *_no_lists(ground),
     )
-    return present, index
+    own, ones = _cuts(ground, since)
+    within, few = np.empty((ones.size, FEW), np.int32), np.full(ones.size, -1, np.int32)
+    lie_within(present, ones, within, few)
+    return present._replace(own=own, within=within, few=few), index
+
+
+def _no_lists(ground: Ground) -> tuple[Rows, Codes, Codes]:
+    """Nothing is known yet of who lies in whose cut."""
+    return np.zeros(len(ground.points), np.int64), np.empty((1, FEW), np.int32), np.full(1, -1, np.int32)
+
+
+def _cuts(ground: Ground, since: Codes) -> tuple[Rows, Rows]:
+    """A number for each row's cut, and one row with each; the free have none, and the first number."""
+    shown = np.flatnonzero(~ground.is_free)
+    own = np.zeros(len(ground.points), np.int64)
+    if not shown.size:
+        return own, np.zeros(1, np.int64)
+    parts = np.column_stack([ground.low[shown], ground.high[shown], since[shown]]).astype(np.int32)
+    lines = np.ascontiguousarray(parts).view(f"V{4 * parts.shape[1]}").ravel()
+    _, one, number = np.unique(lines, return_index=True, return_inverse=True)
+    own[shown] = number.reshape(-1)
+    return own, shown[one].astype(np.int64)
 
 
 def _boxes(ground: Ground, present: Present, label: Rows, k: int) -> tuple[Codes, Codes, NDArray[np.bool_]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compile.decorators import entry, inner
+from shoal.kernels.distance.spans import span
 from shoal.kernels.standing.held import may_show
 from shoal.kernels.standing.least import close_box, least_box, mend_box, price_of_box, room_for
 
@@ -46,15 +47,24 @@ def _take_out(chain, head, group, row):
 
 
 @inner
-def _bounds(metric, points, rows, count, low, high):
-    """Write the closed box around rows, whatever was shown of them; its price."""
+def _around(points, rows, count, low, high):
+    """Write the box around rows, whatever was shown of them. Closing it would not change its price."""
     for axis in range(low.size):
-        low[axis] = high[axis] = points[rows[0], axis]
+        least = most = points[rows[0], axis]
         for at in range(1, count):
             x = points[rows[at], axis]
-            low[axis], high[axis] = min(low[axis], x), max(high[axis], x)
-        low[axis], high[axis] = close_box(metric, axis, low[axis], high[axis])
-    return price_of_box(metric, low, high)
+            least, most = min(least, x), max(most, x)
+        low[axis], high[axis] = least, most
+
+
+@inner
+def _price_with(metric, points, row, low, high):
+    """What a row of a box loses that holds one row more."""
+    total = 0.0
+    for axis in range(low.size):
+        x = points[row, axis]
+        total += span(metric, axis, min(low[axis], x), max(high[axis], x))
+    return total
 
 
 @entry
@@ -83,6 +93,7 @@ def exchange_rows(metric, present, rows, near, label, low, high, size, k, passes
     theirs = np.empty(LARGE + 1, np.int64)
     tried = np.empty(near.shape[1] * COPIES, np.int64)
     left = np.empty((2, axes), np.int32)  # without the row
+    rest = np.empty((2, axes), np.int32)  # the same, whatever was shown of them
     one = np.empty((2, axes), np.int32)
     other = np.empty((2, axes), np.int32)
     best_one = np.empty((2, axes), np.int32)
@@ -108,9 +119,11 @@ def exchange_rows(metric, present, rows, near, label, low, high, size, k, passes
                         break
             if not is_new:
                 continue
-            looked[at] = clock
+            last, looked[at] = looked[at], clock
+            of_all = changed[g] > last  # else only groups that have changed since can gain now
             count = _others(chain, head, g, i, mine)
             lost = size[g] * price[g]
+            _around(present.points, mine, count, rest[0], rest[1])
             can_leave = size[g] > k
             gained = 0.0
             if can_leave:
@@ -127,7 +140,7 @@ def exchange_rows(metric, present, rows, near, label, low, high, size, k, passes
                         break
                     j = present.members[member]
                     h = label[j]
-                    if h == g:
+                    if h == g or not (of_all or changed[h] > last):
                         continue
                     known = False
                     for look in range(looks):
@@ -138,13 +151,13 @@ def exchange_rows(metric, present, rows, near, label, low, high, size, k, passes
                         tried[looks] = h
                         looks += 1
                     if can_leave and not known:
-                        for axis in range(axes):
-                            x = present.points[i, axis]
-                            other[0, axis], other[1, axis] = close_box(
-                                metric, axis, min(low[h, axis], x), max(high[h, axis], x)
-                            )
-                        its = price_of_box(metric, other[0], other[1])
+                        its = _price_with(metric, present.points, i, low[h], high[h])
                         if gained - size[h] * (its - price[h]) - its > best:
+                            for axis in range(axes):
+                                x = present.points[i, axis]
+                                other[0, axis], other[1, axis] = close_box(
+                                    metric, axis, min(low[h, axis], x), max(high[h, axis], x)
+                                )
                             if not may_show(present, i, other[0], other[1], k, stack, cut_low, cut_high):
                                 mend_box(metric, present, i, other[0], other[1], k, room)
                                 its = price_of_box(metric, other[0], other[1])
@@ -155,19 +168,20 @@ def exchange_rows(metric, present, rows, near, label, low, high, size, k, passes
                                 best_other[:] = other
                     if size[h] > LARGE:
                         continue
-                    mine[count] = j
-                    own = _bounds(metric, present.points, mine, count + 1, one[0], one[1])
+                    own = _price_with(metric, present.points, j, rest[0], rest[1])
                     if lost - size[g] * own + size[h] * price[h] <= best:
                         continue
                     many = _others(chain, head, h, j, theirs)
-                    theirs[many] = i
-                    its = _bounds(metric, present.points, theirs, many + 1, other[0], other[1])
+                    _around(present.points, theirs, many, other[0], other[1])
+                    its = _price_with(metric, present.points, i, other[0], other[1])
                     if lost - size[g] * own + size[h] * (price[h] - its) <= best:
                         continue
+                    mine[count] = j
                     least_box(metric, present, mine, count + 1, one[0], one[1], k, room)
                     own = price_of_box(metric, one[0], one[1])
                     if lost - size[g] * own + size[h] * (price[h] - its) <= best:
                         continue
+                    theirs[many] = i
                     least_box(metric, present, theirs, many + 1, other[0], other[1], k, room)
                     its = price_of_box(metric, other[0], other[1])
                     gain = lost - size[g] * own + size[h] * (price[h] - its)

@@ -8,7 +8,10 @@ import numpy as np
 
 from shoal.kernels.compile.decorators import entry, inner, leaf
 
-__all__ = ["Present", "all_hold", "begin_of", "may_show"]
+__all__ = ["FEW", "Present", "all_hold", "begin_of", "lie_within", "may_show"]
+
+FEW = 64
+"""Rows in a cut that are listed once, so that they need not be looked for in the tree again and again."""
 
 
 class Present(NamedTuple):
@@ -19,7 +22,9 @@ class Present(NamedTuple):
     first such cell is of, `is_free` whether there is none. By node of the tree: `start`, `end`, `child`,
     `node_low`, `node_high`, the rows below it (`many`), and the least and greatest of their `stay`, the
     release since which a row has been there without a break. By place of the tree: the point's `codes`,
-    and its rows members[first[p]] .. members[first[p + 1]], by their `stay`.
+    and its rows members[first[p]] .. members[first[p + 1]], by their `stay`. Rows with one cut have one
+    number, `own`, and `within` has the `few` rows that lie in it and have been there as long, where these
+    are at most FEW; else `few` is -1.
     """
 
     points: Any
@@ -41,6 +46,9 @@ class Present(NamedTuple):
     codes: Any
     first: Any
     members: Any
+    own: Any
+    within: Any
+    few: Any
 
 
 @entry
@@ -128,7 +136,66 @@ def may_show(present, i, low, high, k, stack, cut_low, cut_high):
     for axis in range(low.size):
         cut_low[axis] = max(low[axis], present.low[i, axis])
         cut_high[axis] = min(high[axis], present.high[i, axis])
+    number = present.own[i]
+    few = present.few[number]
+    if few >= 0:
+        found = 0
+        for at in range(few):
+            if found + few - at < k:
+                return False
+            if _lies_in(present.points, present.within[number, at], low, high):
+                found += 1
+                if found >= k:
+                    return True
+        return False
     return _hold(present, cut_low, cut_high, present.since[i], k, stack)
+
+
+@entry
+def lie_within(present, ones, within, few):
+    """Write for the cut of each of `ones` the rows that lie in it and have been there as long, if few."""
+    stack = np.empty(present.start.size + 2, np.int64)
+    for number in range(ones.size):
+        i = ones[number]
+        few[number] = _list(
+            present, present.low[i], present.high[i], present.since[i], within[number], stack
+        )
+
+
+@inner
+def _list(present, low, high, since, out, stack):
+    """Write the rows of a box that were there in release `since` and ever after; how many, or -1."""
+    found = 0
+    depth = 1
+    stack[0] = 0
+    while depth:
+        depth -= 1
+        node = stack[depth]
+        if present.least[node] > since:
+            continue
+        outside = False
+        for axis in range(low.size):
+            if present.node_low[node, axis] > high[axis] or present.node_high[node, axis] < low[axis]:
+                outside = True
+                break
+        if outside:
+            continue
+        if present.child[node] >= 0:
+            stack[depth] = present.child[node]
+            stack[depth + 1] = present.child[node] + 1
+            depth += 2
+            continue
+        for at in range(present.start[node], present.end[node]):
+            if not _lies_in(present.codes, at, low, high):
+                continue
+            for place in range(present.first[at], present.first[at + 1]):
+                if present.stay[present.members[place]] > since:
+                    break  # they are by their stay
+                if found == out.size:
+                    return -1
+                out[found] = present.members[place]
+                found += 1
+    return found
 
 
 @entry
