@@ -1,1 +1,1 @@
-"""Boxes and lists of a register: what was once shown of a person is never shown again more finely."""
+"""Cells and lists of a register: what all of them tell of a person is shared by k who were there as long."""
