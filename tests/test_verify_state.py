@@ -75,6 +75,20 @@ def test_everybody_of_a_series_is_judged_again(tmp_path, name):
         assert ("former state" in found) == (number > 1)
 
 
+def test_bounds_may_hide_what_was_missing_in_a_former_release(tmp_path):
+    """Somebody's cell was missing once; those who were hidden with him stay so when he has left."""
+    plan = plan_of(2, cells="bounds", method="crowd")
+    series = story(1005, people=8, missing=0.1)
+    tables = [frame_of(table, plan) for table in series]
+    release_all(tmp_path, tables, plan)
+    last = pl.read_csv(tmp_path / "q4.csv")
+    assert last["x_low"].null_count() > 0
+    assert tables[3]["x"].null_count() == 0
+    found = findings(tables, tmp_path, 4, receipt=tmp_path / "q4.receipt.json")
+    assert not [one for one in found.values() if one.holds is False]
+    assert found["persons"].holds
+
+
 def test_what_is_not_given_is_asked_for(made):
     tables, folder = made
     found = findings(tables, folder, state=None)

@@ -26,7 +26,7 @@ from shoal.group.standing.cells import Shown, show
 from shoal.group.standing.lists import Enlisted
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
-from shoal.model.column import LINE
+from shoal.model.column import LINE, Column
 from shoal.model.figures import Figures, Ranges
 from shoal.model.fitting import unfit_for_register
 from shoal.model.grouping import Grouping, Groups
@@ -48,7 +48,7 @@ from shoal.run.listing import enlist_rows, trees_of
 from shoal.run.release import Release
 from shoal.run.whose import by_person, check_plan, marks_of, persons_of, undeclared
 
-__all__ = ["Before", "Register", "release_register"]
+__all__ = ["Before", "Register", "hiding", "of_rows", "release_register"]
 
 Rows = NDArray[np.int64]
 
@@ -125,7 +125,7 @@ def release_register(
         verdict = judge(
             published,
             replace(rows_plan, keep=(SCHOOL,), unit=plan.unit),
-            seen.columns,
+            hiding(seen.columns, published, plan.cells),
             withheld=0,
             persons=Behind(np.arange(source.size), ids[pl.Series(source)]),
         )
@@ -188,6 +188,23 @@ def check_kinds(known: Known) -> None:
     for book in known.books:
         if book.column.kind not in {"number", "date", "tree"}:
             raise unfit_for_register(book.column.name, book.column.kind)
+
+
+def hiding(columns: tuple[Column, ...], table: pl.DataFrame, cells: str) -> tuple[Column, ...]:
+    """The columns as a table may show them: no bounds may hide a missing cell of a former release."""
+
+    def one(column: Column) -> Column:
+        its = f"{column.name}_low"
+        if not column.numbers or column.has_missing or its not in table.columns:
+            return column
+        if cells != "bounds" or not table[its].null_count():
+            return column
+        (axis,) = column.axes
+        axis = replace(axis, missing=axis.size, size=axis.size + 1)
+        counts = tuple(np.append(its, 0) for its in column.counts)
+        return replace(column, axes=(axis,), has_missing=True, counts=counts)
+
+    return tuple(one(column) for column in columns)
 
 
 def check_gone(gone: NDArray[np.uint8], persons: NDArray[np.uint8]) -> None:

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ from shoal.run.findings import (
 )
 from shoal.run.listed import list_findings, of_rows
 from shoal.run.plans import graphs_of
+from shoal.run.register import hiding
 from shoal.run.stated import Stated, person_findings, state_findings
 from shoal.run.verify_stream import verify_stream
 
@@ -195,6 +197,8 @@ def _findings(
         ranges = ranges_seen(table, certificate, coded.plain, receipt)
         seen = as_published(coded, ranges) if ranges is not None else None
     plain = seen.plain if seen is not None else None
+    if plain is not None and rows is not certificate:
+        plain = replace(plain, columns=hiding(plain.columns, table, certificate.plan.cells))
     findings += verify_release(table, rows, digest=digest, hierarchies=whole, coded=plain, exact=exact)
     if coded is None or plan is None:
         return [*findings, bound_named(certificate) or Finding("bound", None, "It needs the rows.")]
