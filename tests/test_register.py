@@ -436,6 +436,31 @@ def test_the_report_says_which_release_this_is_and_how_lists_are_mixed(series, t
     assert mixed.certain == 0
 
 
+def test_a_damaged_state_is_an_error_and_no_crash(series, tmp_path):
+    content = (tmp_path / "q1.state").read_bytes()
+    luck = np.random.default_rng(0)
+    refused = 0
+    for at in range(400):
+        damaged = bytearray(content[: luck.integers(len(content))] if at % 8 == 0 else content)
+        for place in luck.integers(0, max(len(damaged), 1), 4):
+            damaged[place : place + 1] = bytes([luck.integers(256)])
+        try:
+            RegisterState.of_bytes(bytes(damaged))  # some bytes of a zip file tell nothing
+        except shoal.DataError:
+            refused += 1
+    assert refused > 300
+
+
+@pytest.mark.parametrize("value", [None, -1, 2.5, [], {"canary": 1}, 10**30])
+@pytest.mark.parametrize(
+    "name", ["series", "number", "release", "certificate", "marks", "kinds", "followed"]
+)
+def test_a_state_whose_head_was_changed_is_refused(series, tmp_path, name, value):
+    state = RegisterState.of_bytes((tmp_path / "q1.state").read_bytes())
+    with pytest.raises(shoal.DataError, match="it was changed"):
+        RegisterState.of_bytes(replace(state, **{name: value}).to_bytes())
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [

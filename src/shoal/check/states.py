@@ -14,9 +14,10 @@ from shoal.model.certificate import Certificate
 from shoal.model.register import NOBODY, RegisterState
 from shoal.model.series import SCHOOL, SINCE
 
-__all__ = ["belongs", "judge_files", "judge_step"]
+__all__ = ["NO_STATE", "belongs", "judge_files", "judge_step"]
 
 Rows = NDArray[np.int64]
+NO_STATE = "The certificate is of no register: no state belongs to it."
 NOT_SHOWN = "The state says of somebody that nothing was shown of him."
 
 
@@ -24,7 +25,7 @@ def belongs(state: RegisterState, certificate: Certificate) -> str:
     """What speaks against a state being that of a release; "" where nothing does."""
     place = certificate.series
     if place is None or place.register is None:
-        return "The certificate is of no register: no state belongs to it."
+        return NO_STATE
     if state.number != place.number:
         return f"The state is of release {state.number}; this is release {place.number}."
     if state.release != certificate.release or state.certificate != certificate.digest:

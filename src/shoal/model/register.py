@@ -11,6 +11,7 @@ import io
 import json
 import secrets
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,7 +29,20 @@ NOBODY = -1
 FORMAT = "1.0"
 LINES = ("person", "school", "cut", "since", "stay")
 """Arrays with a line per person."""
-HEAD = ("series", "number", "release", "certificate", "marks", "kinds", "followed")
+HEAD: dict[str, type] = {
+    "series": str,
+    "number": int,
+    "release": str,
+    "certificate": str,
+    "marks": dict,
+    "kinds": dict,
+    "followed": bool,
+}
+UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, OverflowError),
+    *(RuntimeError, zipfile.BadZipFile, zlib.error),  # NotImplementedError is one, too
+)
+"""What becomes of files that are no states, or of damaged ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,14 +218,21 @@ class RegisterState:
                 arrays = {name: file[name] for name in (*LINES, "past")}
                 sides = tuple(file[f"side{place}"] for place in range(arrays["cut"].shape[1]))
                 state = cls(key=bytes.fromhex(head.pop("key")), sides=sides, **arrays, **head)
-                if not state.is_whole:
+                if not _is_typed(head) or not state.is_whole:
                     raise ValueError
-        except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile):
+        except UNREADABLE:
             raise DataError(
                 "The state cannot be read: it is no file that Shoal wrote, or it was changed.",
                 field=field,
             ) from None
         return state
+
+
+def _is_typed(head: Mapping[str, Any]) -> bool:
+    """Whether everything is what it should be."""
+    texts = [one for name in ("marks", "kinds") for pair in head[name].items() for one in pair]
+    typed = all(type(head[name]) is kind for name, kind in HEAD.items())
+    return typed and all(isinstance(text, str) for text in texts) and 0 < head["number"] < 2**31
 
 
 def _used(cut: Codes, sides: tuple[Sides, ...]) -> tuple[Codes, tuple[Sides, ...]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.check.chain import verify_chain
 from shoal.check.original import verify_original
+from shoal.check.states import NO_STATE
 from shoal.check.verify import verify_release
 from shoal.encode import encode
 from shoal.encode.published import as_published
@@ -119,6 +120,8 @@ def verify(
             ),
             delimiter=delimiter,
         )
+        if state is not None:
+            others.append(Finding("state", False, NO_STATE))
         return (*others, *verify_chain(certificate, [_former(one) for one in before]), *findings)
     table, findings = _written_out(_by_one_clock(table, certificate), release, certificate, lookups or {})
     findings += others
