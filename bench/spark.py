@@ -1,7 +1,7 @@
 """Spark: its own group-by of the columns and a copy of the table, beside Shoal, in one session.
 
-    python bench/spark.py                     200,000 rows
-    python bench/spark.py 1e6                 1,000,000 rows
+    python bench/spark.py                     200,000 rows: few tuples, which the driver groups
+    python bench/spark.py 1e6 --part 250000   1,000,000 rows in parts, which workers group
     python bench/spark.py 10e6 --part 1000000 --folder /tmp/tables
 
 Seconds and CPU seconds are those of this process and all below it: the driver, the Java machine and
