@@ -41,6 +41,7 @@ import distinct
 import make_distinct
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICK = os.sysconf("SC_CLK_TCK")
 SPARK = "spark quick"
 ADULT = 30_162
 WAYS = {
@@ -95,12 +96,13 @@ def make_adult(out: Path, rows: int) -> None:
 
 
 class Watch(threading.Thread):
-    """The greatest memory of a process and all below it, and of its files without a name."""
+    """CPU seconds and the most memory of a process and all below it, and of its files without a name."""
 
     def __init__(self, process: int) -> None:
         super().__init__(daemon=True)
         self.process = process
         self.memory = self.scratch = 0
+        self.cpu = 0.0
         self.ended = threading.Event()
 
     def run(self) -> None:
@@ -108,6 +110,7 @@ class Watch(threading.Thread):
         while not self.ended.wait(0.1):
             mine = family(self.process)
             self.memory = max(self.memory, sum(map(resident, mine)))
+            self.cpu = max(self.cpu, sum(map(used_by, mine)))
             self.scratch = max(self.scratch, nameless(self.process))
 
 
@@ -130,6 +133,15 @@ def resident(process: int) -> int:
         return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE
     except OSError:
         return 0
+
+
+def used_by(process: int) -> float:
+    """CPU seconds of a process and of those below it that have ended."""
+    try:
+        words = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, words[11:15])) / TICK
 
 
 def nameless(process: int) -> int:
@@ -166,7 +178,7 @@ def run(source: Path, plan: Path, out: Path, words: list[str]) -> dict[str, floa
     facts = json.loads(said.read_text())["certificate"]
     return {
         "seconds": time.perf_counter() - start,
-        "cpu": used.ru_utime + used.ru_stime,
+        "cpu": max(used.ru_utime + used.ru_stime, watch.cpu),
         "gib": max(used.ru_maxrss * 1024, watch.memory) / 2**30,
         "scratch": watch.scratch / 2**30,
         "loss": facts["loss_percent"],
