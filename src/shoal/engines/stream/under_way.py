@@ -68,6 +68,8 @@ def _give_back() -> None:
 
 def under_way(work: Callable[[A], B], items: Iterable[A], hands: Hands) -> Iterator[B]:
     """What work gives for each item, in their order, with few of them waiting at any time."""
+    if hands.is_near():
+        _give_back()
     if hands.workers <= 1:
         for item in items:
             hands.check()
