@@ -147,23 +147,29 @@ class Watcher:
         self.number = 0
 
     def see(self, moment: Moment, who: Any, low: Codes, high: Codes) -> tuple[float, float]:
-        """Cut the cells of those who did not move.
+        """Cut the cells of everybody, anew once he lies outside.
 
-        Shares of persons whose cut never held k who were there as long, and holds one person of now.
+        Shares of persons whose cut never held k, they and others who were there as long and did not move,
+        and holds one person of now.
         """
         self.number += 1
         absent = np.ones(self.people, bool)
         absent[moment.ids] = False
         moved = moment.ids[(self.point[moment.ids] != moment.codes).any(axis=1)]
-        self.low[moved], self.high[moved] = 0, 1 << 20
-        self.since[moved] = self.number
+        low_of, high_of = self.low[moment.ids], self.high[moment.ids]
+        outside = ((moment.codes < low_of) | (moment.codes > high_of)).any(axis=1)
+        outside = moment.ids[outside | (self.since[moment.ids] == 0)]
+        self.low[outside], self.high[outside] = 0, 1 << 20
+        self.since[outside] = self.number
         self.stay[moment.ids] = np.where(self.stay[moment.ids] == 0, self.number, self.stay[moment.ids])
+        self.stay[moved] = self.number
         self.stay[absent] = 0
         self.point[moment.ids] = moment.codes
         new_low, new_high = np.maximum(self.low[who], low), np.minimum(self.high[who], high)
         changed = ((new_low != self.low[who]) | (new_high != self.high[who])).any(axis=1)
         self.low[who], self.high[who] = new_low, new_high
         held = _inside(new_low, new_high, self.since[who], moment.codes, self.stay[moment.ids], self.k)
+        held += self.stay[who] > self.since[who]  # whoever moved or returned is still one himself
         self.held[who] = np.where(changed, held, np.maximum(held, self.held[who]))
         always = np.full(len(who), self.number)
         alone = _inside(new_low, new_high, always, moment.codes, self.stay[moment.ids], 2)

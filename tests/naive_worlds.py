@@ -130,30 +130,36 @@ def exposed(tale: Tale, diverse: int) -> Exposed:
 
 
 def held_by_cut(shown: list[dict], tables: list[dict], k: int) -> int:
-    """Persons whose cells, cut with one another while they did not move, were never shared by k as long.
+    """Persons whose cells, cut with one another while they lay inside, were shared by fewer than k.
 
-    `shown` has by release and person the sides of his cells, `tables` by release and person his point. At
-    some time k persons must lie in the cut who were there in every release since the first of these cells.
+    `shown` has by release and person the sides of his cells, `tables` by release and person his point. When
+    his cut became as fine as it is, there must be k, he among them, each of the others in every release
+    since the first of these cells, and at his own point of that time inside the cell that was shown then.
     """
     below = 0
     cut: dict = {}
-    stood: dict = {}
-    since: dict = {}
+    run: dict = {}
+    finest: dict = {}
     for now, (cells, table) in enumerate(zip(shown, tables, strict=True)):
         for person, sides in cells.items():
-            is_same = stood.get(person) == table[person]
-            pairs = zip(cut[person] if is_same else sides, sides, strict=True)
-            cut[person] = [(max(a, c), min(b, d)) for (a, b), (c, d) in pairs]
-            stood[person] = table[person]
-            since[person] = since[person] if is_same else now
-            most = 0
-            for time in range(now + 1):
-                inside = [
-                    other
-                    for other, point in tables[time].items()
-                    if all(a <= x <= b for x, (a, b) in zip(point, cut[person], strict=True))
-                    and all(other in tables[t] for t in range(since[person], time))
-                ]
-                most = max(most, len(inside))
-            below += most < k
+            if person not in cut or not _lies_in(table[person], cut[person]):
+                cut[person], run[person] = None, {}
+            was = cut[person] or [(float("-inf"), float("inf"))] * len(sides)
+            cut[person] = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(was, sides, strict=True)]
+            run[person][now] = sides
+            if cut[person] != was:
+                finest[person] = now
+            first, last = min(run[person]), finest[person]
+            others = [
+                other
+                for other in tables[last]
+                if other != person
+                and all(other in tables[time] for time in range(first, last + 1))
+                and all(_lies_in(tables[t][other], its) for t, its in run[person].items() if t <= last)
+            ]
+            below += len(others) + 1 < k
     return below
+
+
+def _lies_in(point: tuple, sides: list) -> bool:
+    return all(a <= x <= b for x, (a, b) in zip(point, sides, strict=True))

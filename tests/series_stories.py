@@ -21,15 +21,25 @@ MISSING = -1
 
 
 def story(
-    seed: int, *, releases: int = 4, people: int = 9, change: float = 0.15, missing: float = 0.0
+    seed: int,
+    *,
+    releases: int = 4,
+    people: int = 9,
+    change: float = 0.15,
+    missing: float = 0.0,
+    restless: float = 0.0,
 ) -> list[dict]:
-    """Tables of one random series: person -> (point, value)."""
+    """Tables of one random series: person -> (point, value); the `restless` take a small step each time."""
     luck = np.random.default_rng(seed)
     weight = np.array([1 / (i + 1) for i in range(len(VALUES))])
 
     def somewhere():
         x, y = (int(x) for x in luck.integers(0, 12, 2))
         return (MISSING if missing and luck.random() < missing else x), y
+
+    def beside(point):
+        x, y = (int(np.clip(at + luck.integers(-2, 3), 0, 11)) for at in point)
+        return (MISSING if point[0] == MISSING else x), y
 
     def someone():
         return somewhere(), VALUES[luck.choice(len(VALUES), p=weight / weight.sum())]
@@ -44,6 +54,7 @@ def story(
                 gone[person] = (point, value)
                 continue
             moved = somewhere() if luck.random() < 0.1 else point
+            moved = beside(moved) if restless and luck.random() < restless else moved
             kept[person] = (moved, VALUES[luck.integers(len(VALUES))] if luck.random() < change else value)
         for person in [p for p in gone if luck.random() < 0.3]:
             kept[person] = gone.pop(person)
@@ -142,6 +153,29 @@ def sides_shown(release: shoal.Release) -> dict:
         person: [_ends(cell) for cell in line]
         for person, line in zip(people_behind(release), lines, strict=True)
     }
+
+
+def wander(seed: int, plan: shoal.Plan, *, people: int, releases: int, share: float = 1.0) -> tuple:
+    """Releases and tables of a register where nobody leaves, and a share moves inside its cells."""
+    luck = np.random.default_rng(seed)
+    table, made, tables, cut = story(seed, people=people)[0], [], [], {}
+    for _ in range(releases):
+        before = Before(made[-1]._register.state, made[-1].lists, made[-1].certificate) if made else None
+        made.append(release_register(frame_of(table, plan), plan, before, progress=quiet))
+        tables.append(table)
+        for person, sides in sides_shown(made[-1]).items():
+            pairs = zip(cut.get(person, sides), sides, strict=True)
+            cut[person] = [(max(a, c), min(b, d)) for (a, b), (c, d) in pairs]
+        table = {
+            person: (
+                tuple(int(luck.integers(max(a, 0), min(b, 11) + 1)) for a, b in cut[person])
+                if luck.random() < share
+                else point,
+                value,
+            )
+            for person, (point, value) in table.items()
+        }
+    return made, tables
 
 
 def _ends(cell: str | None) -> tuple[float, float]:

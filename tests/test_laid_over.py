@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shoal
-from series_stories import frame_of, plan_of, story
+from series_stories import frame_of, plan_of, story, wander
 from shoal.cli.app import app_of
 
 
@@ -50,6 +50,22 @@ def test_a_register_tells_less_than_releases_by_themselves(tmp_path):
     assert alone.left[0].certain > 0
     assert together.left[0].certain == 0
     assert together.left[0].mean > alone.left[0].mean
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_everybody_moves_inside_his_cells_k_are_left_of_each(seed):
+    plan = plan_of(3, rules=[])
+    releases, tables = wander(seed, plan, people=60, releases=4)
+    found = shoal.attack_series(
+        [release.table for release in releases],
+        [frame_of(table) for table in tables],
+        unit="who",
+        match={"x": "x", "y": "y"},
+        k=3,
+    )
+    assert all(release.verdict.has_passed for release in releases)
+    assert found.one_class > 0
+    assert found.cut_few == 0
 
 
 def test_through_the_command_line(tmp_path):

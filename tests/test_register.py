@@ -469,6 +469,8 @@ def test_a_state_whose_head_was_changed_is_refused(series, tmp_path, name, value
         ("school", lambda its: its[1:]),
         ("since", lambda its: its + 9),
         ("stay", lambda its: its - 5),
+        ("point", lambda its: its[:, 1:]),
+        ("point", lambda its: its.astype(np.int32)),
         ("past", lambda its: np.array([[10_000, 1]], np.int32)),
         ("person", lambda its: its[::-1]),
         ("number", lambda its: 0),

@@ -37,7 +37,7 @@ def release_all(folder, tables, plan):
 def made(tmp_path_factory):
     """A series of three releases: its tables, plan, and folder."""
     plan = plan_of(3)
-    tables = [frame_of(table) for table in story(8, releases=3, people=40, change=0.3)]
+    tables = [frame_of(table) for table in story(8, releases=3, people=40, change=0.3, restless=0.2)]
     folder = tmp_path_factory.mktemp("series")
     release_all(folder, tables, plan)
     return tables, folder
@@ -201,13 +201,24 @@ def narrower(state, sides):
     return tuple(np.stack([side[:, 1], side[:, 1]], axis=1) for side in sides)
 
 
+def stay_of_then(state, stay):
+    """Whoever moved inside his cells is said to be where he was."""
+    at = np.flatnonzero((stay == 3) & (state.since < 3))[0]
+    stay = stay.copy()
+    stay[at] = state.since[at]
+    return stay
+
+
 FORGED = {
     "one who left is there": ({"stay": with_one(gone, 1)}, "persons who are there"),
     "one who is there has left": ({"stay": with_one(there_now, 0)}, "persons who are there"),
     "another school": ({"school": with_one(not_in_the_first, 1)}, "other schools than the table"),
     "a school without a list": ({"school": with_one(gone, 999)}, "a school without a list"),
     "nothing shown": ({"cut": with_one(there_now, -1)}, "nothing was shown"),
-    "longer there": ({"stay": lambda s, its: np.where(its > 0, 1, 0).astype(np.int32)}, "there longer"),
+    "longer there": ({"stay": lambda s, its: np.where(its > 0, 1, 0).astype(np.int32)}, "without a move"),
+    "moved and not told": ({"stay": stay_of_then}, "without a move"),
+    "another point": ({"point": lambda s, its: its ^ 1}, "without a move"),
+    "a point of one who left": ({"point": with_one(gone, 1)}, "what was not shown"),
     "cells that count later": ({"since": with_one(gone, 3)}, "since when somebody's cells count"),
     "a school that nobody left": (
         {"past": lambda s, its: np.concatenate([its, np.array([[0, 1]], np.int32)])},

@@ -68,12 +68,13 @@ def expose(tables, plan):
     return Found(values, cut, refused, len(releases), 1)
 
 
-def expose_many(seeds, **words):
+def expose_many(seeds, restless=0.0, **words):
     total = NOTHING
     for seed in seeds:
         k, plan = 2 + seed % 3, PLANS[seed // 3 % len(PLANS)]
         missing = 0.1 if seed // 21 % 3 == 2 else 0.0
-        total += expose(story(seed, people=3 * k + 2, missing=missing), plan_of(k, **plan | words))
+        tables = story(seed, people=3 * k + 2, missing=missing, restless=restless)
+        total += expose(tables, plan_of(k, **plan | words))
     return total
 
 
@@ -83,13 +84,21 @@ def test_nobody_is_exposed_by_any_series():
     assert found.releases > 200
 
 
+@pytest.mark.parametrize("restless", [0.3, 0.9])
+def test_nobody_is_exposed_where_many_move_inside_their_cells(restless):
+    found = expose_many(range(21), restless)
+    assert found.nobody, found
+    assert found.releases > 60
+
+
 @pytest.mark.slow
 def test_nobody_is_exposed_by_ten_thousand_series():
     """Two processes; prints what was looked at: `pytest -m slow -s`."""
     shards = [range(1000 + start, 1000 + start + 250) for start in range(0, 10_000, 250)]
+    restless = [(0.0, 0.3, 0.9)[place % 3] for place in range(len(shards))]
     os.environ["POLARS_MAX_THREADS"] = "1"
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = sum(pool.map(expose_many, shards), NOTHING)
+        found = sum(pool.map(expose_many, shards, restless), NOTHING)
     print(found)
     assert found.nobody, found
     assert found.series == 10_000
@@ -356,12 +365,24 @@ def test_cells_made_afresh_cut_one_another(monkeypatch):
 def test_newcomers_do_not_hide_those_who_were_there_longer(monkeypatch):
     real = register._times
 
-    def as_if_always(state, at_former, ground, number):
-        since, stay = real(state, at_former, ground, number)
+    def as_if_always(state, at_former, ground, points, number):
+        since, stay = real(state, at_former, ground, points, number)
         return since, np.ones_like(stay)
 
     monkeypatch.setattr(register, "_times", as_if_always)
     found = expose_many(range(42), rules=[])
+    assert found.cut > 0
+    assert found.refused > 0
+
+
+def test_those_who_moved_inside_their_cells_do_not_hide_others(monkeypatch):
+    real = register._times
+
+    def as_if_unmoved(state, at_former, ground, points, number):
+        return real(state, at_former, ground, state.lines("point", at_former, 0), number)
+
+    monkeypatch.setattr(register, "_times", as_if_unmoved)
+    found = expose_many(range(21), 0.9, rules=[])
     assert found.cut > 0
     assert found.refused > 0
 

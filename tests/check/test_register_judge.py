@@ -22,7 +22,7 @@ def judged():
     original = made.judge_register
     made.judge_register = lambda *given: seen.append(given) or original(*given)
     try:
-        make(story(8, releases=3, people=40, change=0.3), plan_of(3))
+        make(story(8, releases=3, people=40, change=0.3, restless=0.2), plan_of(3))
     finally:
         made.judge_register = original
     return dict(zip(NAMES, seen[2], strict=True))
@@ -169,6 +169,36 @@ def longer_there(its):
     its["state"] = with_line(its, "stay", at, 1)
 
 
+def a_move_that_is_not_told(its):
+    """He was there before and has moved inside his cells; the state says that he has not."""
+    line, state = its["line"], its["state"]
+    was = its["former"].lines("stay", line.former, 0)
+    moved = np.flatnonzero((was > 0) & (state.stay[line.now] == 3) & (state.since[line.now] < 3))
+    at = int(line.now[moved[0]])
+    its["state"] = with_line(its, "stay", at, was[moved[0]])
+
+
+def another_point(its):
+    its["state"] = with_line(its, "point", now(its), its["state"].point[now(its)] ^ 1)
+
+
+def the_point_of_another(its):
+    its["state"] = with_line(its, "point", now(its), its["state"].point[now(its, 1)])
+
+
+def the_point_of_then(its):
+    """The digest of where he stood before, so that the next release sees no move, or one more."""
+    line, state = its["line"], its["state"]
+    was = its["former"].lines("point", line.former, 0)
+    moved = np.flatnonzero((line.former >= 0) & (was != state.point[line.now]).any(axis=1))
+    its["state"] = with_line(its, "point", line.now[moved[0]], was[moved[0]])
+
+
+def one_who_left_has_a_point(its):
+    at = int(np.flatnonzero(its["state"].stay == 0)[0])
+    its["state"] = with_line(its, "point", at, 1)
+
+
 def another_beginning(its):
     at = int(np.flatnonzero((its["state"].since == 1) & (its["state"].stay > 0))[0])
     its["state"] = with_line(its, "since", at, 3)
@@ -240,6 +270,11 @@ BREAKERS = {
     a_wider_side: CUT,
     nothing_shown: CUT,
     longer_there: "in: stay",
+    a_move_that_is_not_told: "in: stay",
+    another_point: "in: point",
+    the_point_of_another: "in: point",
+    the_point_of_then: "in: point",
+    one_who_left_has_a_point: "what was not shown",
     another_beginning: "in: since",
     one_who_left_is_there: "what was not shown",
     one_who_left_is_forgotten: "forgets somebody who left",

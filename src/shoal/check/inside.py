@@ -15,8 +15,10 @@ AT_A_TIME = 1 << 13
 Codes = NDArray[np.int32]
 
 
-def hold(points: Codes, stay: Codes, low: Codes, high: Codes, since: Codes, k: int) -> NDArray[np.bool_]:
-    """For each box low..high whether k points lie in it whose `stay` is at most its `since`."""
+def hold(
+    points: Codes, stay: Codes, low: Codes, high: Codes, since: Codes, need: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """For each box low..high whether it has as many points as it needs whose `stay` is at most `since`."""
     out = np.zeros(len(low), bool)
     if not len(points):
         return out
@@ -26,7 +28,7 @@ def hold(points: Codes, stay: Codes, low: Codes, high: Codes, since: Codes, k: i
     least, most = np.column_stack([low, beginning]), np.column_stack([high, since]).astype(np.int32)
     for at in range(0, len(low), AT_A_TIME):
         some = slice(at, at + AT_A_TIME)
-        out[some] = tree.count(least[some], most[some], k) >= k
+        out[some] = tree.count(least[some], most[some], need[some]) >= need[some]
     return out
 
 
@@ -58,8 +60,8 @@ class _Halves:
                 points = points[np.argsort(part * (int(key.max()) + 1) + key, kind="stable")]
         self.points = points
 
-    def count(self, low: Codes, high: Codes, k: int) -> NDArray[np.int64]:
-        """How many points each box holds, as far as k."""
+    def count(self, low: Codes, high: Codes, need: NDArray[np.integer]) -> NDArray[np.int64]:
+        """How many points each box holds, as far as it needs."""
         found = np.zeros(len(low), np.int64)
         box, part = np.arange(len(low)), np.zeros(len(low), np.int64)
         for start, least, most in zip(self.start, self.low, self.high, strict=True):
@@ -69,7 +71,7 @@ class _Halves:
             box, part = box[touches], part[touches]
             inside = ((least[part] >= low[box]) & (most[part] <= high[box])).all(axis=1)
             np.add.at(found, box[inside], np.diff(start)[part[inside]])
-            open_ = ~inside & (found[box] < k)
+            open_ = ~inside & (found[box] < need[box])
             box, part = box[open_], part[open_]
         for place in range(2 * FEW):  # what is left are parts of few points
             at = self.start[-1][part] + place

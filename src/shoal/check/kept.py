@@ -22,8 +22,8 @@ Rows = NDArray[np.int64]
 class Told:
     """What all cells tell of the rows of a table: their cut low..high, in the codes of `ground`.
 
-    `finer` is where it is finer than before, by row and column. `since` and `stay` are as in a state;
-    `school` is where each row is listed.
+    `finer` is where it is finer than before, by row and column. `since`, `stay` and `point` are as in a
+    state; `school` is where each row is listed.
     """
 
     ground: Ground
@@ -32,6 +32,7 @@ class Told:
     finer: NDArray[np.bool_]
     since: Codes
     stay: Codes
+    point: NDArray[np.uint8]
     school: Rows
 
 
@@ -41,8 +42,8 @@ def judge_kept(
     """Everything that speaks against a state: what it says of those who are there, and of the others."""
     if _differ(told, coded, at_former, at_now, former, state):
         yield "The state does not say what all cells tell of a person."
-    for name, its in (("since", told.since), ("stay", told.stay), ("school", told.school)):
-        if (getattr(state, name)[at_now] != its).any():
+    for name in ("since", "stay", "point", "school"):
+        if (getattr(state, name)[at_now] != getattr(told, name)).any():
             yield f"The state says otherwise than the release, in: {name}."
     known = at_former >= 0
     if (former.person[at_former[known]] != state.person[at_now[known]]).any():
@@ -77,7 +78,7 @@ def _judge_absent(
         same &= bool((getattr(former, name)[one] == getattr(state, name)[other]).all())
     for place in range(former.cut.shape[1]):
         same &= equal_sides(content_of(former, one, place), content_of(state, other, place))
-    if not same or state.stay[other].any():
+    if not same or state.stay[other].any() or state.point[other].any():
         yield "The state says of somebody who left what was not shown."
 
 

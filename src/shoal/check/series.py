@@ -27,7 +27,7 @@ from shoal.model.plan import Plan
 from shoal.model.register import RegisterState
 from shoal.model.rule import Rule
 from shoal.model.series import SCHOOL, SINCE
-from shoal.model.standing import Ground, ground_of
+from shoal.model.standing import Ground, ground_of, points_of
 from shoal.model.verdict import Ruling
 
 __all__ = ["Line", "judge_lists", "judge_register", "rule_lists", "schools_of", "shown_of"]
@@ -206,7 +206,9 @@ def _judge_cells(
     former: RegisterState,
     state: RegisterState,
 ) -> Iterator[str]:
-    """Cells cover; what is known of a person is no finer than before, or k who were there as long share it.
+    """Cells cover; what is known of a person is no finer than before, or k share it.
+
+    He is one of them; the others were there as long, and did not move.
 
     And the state says just that.
     """
@@ -224,21 +226,23 @@ def _judge_cells(
         yield "A cell does not cover the value behind it."
         return
     now = np.int32(state.number)
-    was, there = (former.lines(name, line.former, 0) for name in ("since", "stay"))
+    was, there, stood = (former.lines(name, line.former, 0) for name in ("since", "stay", "point"))
+    point = points_of(coded, state.person[line.now], state.key)
     since = np.where(ground.is_free, now, was)
-    stay = np.where(ground.is_free | (there == 0), now, there)
+    stay = np.where(ground.is_free | (there == 0) | (point != stood).any(axis=1), now, there)
     finer = (low > ground.out_low) | (high < ground.out_high)
     low, high = np.maximum(low, ground.low), np.minimum(high, ground.high)
     some = finer.any(axis=1) & ~ground.is_free  # the k rows of their class are in what is shown of the free
-    held = hold(ground.points, stay, low[some], high[some], since[some], plan.k)
+    need = plan.k - (stay > since)  # whoever has moved or returned is still one of the k himself
+    held = hold(ground.points, stay, low[some], high[some], since[some], need[some])
     if not held.all():
         yield (
             f"What all cells tell of {int((~held).sum())} persons is shared by fewer than k = {plan.k} who "
-            "were there as long."
+            "were there as long and did not move."
         )
     school = np.full(len(low), -1, np.int64)
     school[line.source] = schools
-    told = Told(ground, low, high, finer, since, stay, school)
+    told = Told(ground, low, high, finer, since, stay, point, school)
     yield from judge_kept(told, coded, line.former, line.now, former, state)
 
 

@@ -73,8 +73,9 @@ def judge_step(former: RegisterState, state: RegisterState, lists: pl.DataFrame)
         yield "Somebody who is new was there before."
     stay, was = state.stay[other], former.stay[one]
     gone, moved = stay == 0, state.since[other] == now
-    if (~gone & (stay != now) & (stay != was)).any() or (~gone & (was == 0) & (stay != now)).any():
-        yield "Somebody is said to have been there longer than he was."
+    begins = moved | (was == 0) | (state.point[other] != former.point[one]).any(axis=1)
+    if (~gone & (stay != np.where(begins, now, was))).any():
+        yield "The state says otherwise since when somebody has been there without a move."
     if (~moved & (state.since[other] != former.since[one])).any() or (gone & moved).any():
         yield "The state says otherwise since when somebody's cells count."
     yield from _judge_schools(former, state, one, other, lists)
@@ -109,7 +110,7 @@ def _judge_sides(
     moved: NDArray[np.bool_],
 ) -> Iterator[str]:
     """What was shown of those who are gone stays; what is known of the others never gets coarser."""
-    absent, coarser = False, False
+    absent, coarser = bool(state.point[other[gone]].any()), False
     for place in range(former.cut.shape[1]):
         was, now = content_of(former, one, place), content_of(state, other, place)
         absent |= not equal_sides(was[gone], now[gone])

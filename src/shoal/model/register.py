@@ -1,8 +1,10 @@
 """What is kept between two releases of a register, and never published.
 
-No name of a person is in it, no sensitive value, no cell of a row: persons are keyed digests, and what was
-shown of them the ends of ranges and keyed digests of nodes. Whoever finds it learns who was in the
-register, if they guess names, who is listed together, and what was shown of whom.
+No name of a person is in it, no sensitive value, no cell of a row: persons are keyed digests, and so are
+their quasi-identifiers, each with its person; what was shown of them are the ends of ranges and keyed
+digests of nodes. The key is in it, too. Whoever finds it learns who was in the register, if they guess
+names; with which quasi-identifiers, if they guess all of a person's together; who is listed together, and
+what was shown of whom.
 """
 
 from __future__ import annotations
@@ -20,14 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
-from shoal.model.standing import DIGEST, Codes, Sides
+from shoal.model.standing import DIGEST, POINT, Codes, Sides
 
 __all__ = ["NOBODY", "RegisterState"]
 
 NOBODY = -1
 """No school, or nothing shown."""
-FORMAT = "1.0"
-LINES = ("person", "school", "cut", "since", "stay")
+FORMAT = "2.0"
+LINES = ("person", "school", "cut", "since", "stay", "point")
 """Arrays with a line per person."""
 HEAD: dict[str, type] = {
     "series": str,
@@ -53,7 +55,9 @@ class RegisterState:
     nowhere; `past` has pairs of a person and a school that he has left. `cut` has a line per person and
     the number of a side per column: what all cells shown of him hold in common, -1 where there are none;
     `sides` is what each side covers. `since` is the release of the first of these cells, and `stay` the
-    one since which he has been there without a break and in these cells, 0 where he is not there.
+    one since which he has been there without a break, in these cells, and has not moved, 0 where he is not
+    there. `point` is a keyed digest of his quasi-identifiers now, by which a move is seen; zeros where he
+    is not there.
     `marks` are keyed digests of the plan's fields, `kinds` how columns are measured, `release` and
     `certificate` the fingerprints of what was published, `followed` whether a later release was made
     after this state.
@@ -68,6 +72,7 @@ class RegisterState:
     cut: Codes
     since: Codes
     stay: Codes
+    point: NDArray[np.uint8]
     sides: tuple[Sides, ...]
     marks: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -89,6 +94,7 @@ class RegisterState:
             cut=np.zeros((0, columns), np.int32),
             since=nobody,
             stay=nobody,
+            point=np.zeros((0, POINT), np.uint8),
             sides=tuple(np.zeros((0, 2)) for _ in range(columns)),
         )
 
@@ -102,6 +108,7 @@ class RegisterState:
             "cut": (people, columns),
             "since": (people,),
             "stay": (people,),
+            "point": (people, POINT),
         }
         if columns != len(self.kinds) or any(
             getattr(self, name).shape != shape for name, shape in shapes.items()
@@ -112,7 +119,8 @@ class RegisterState:
         ):
             return False
         names = np.ascontiguousarray(self.person).view(f"S{DIGEST}").ravel()
-        in_order = self.person.dtype == np.uint8 and bool((names[1:] > names[:-1]).all())
+        digests = self.person.dtype == self.point.dtype == np.uint8
+        in_order = digests and bool((names[1:] > names[:-1]).all())
         sides = all(
             (its.dtype == np.uint8 and its.shape[1:] == (DIGEST,))
             if kind == "tree"
@@ -150,10 +158,10 @@ class RegisterState:
         lines = {name: getattr(self, name)[kept] for name in LINES}
         return replace(self, past=past, **lines), gone.size
 
-    def lines(self, name: str, at: NDArray[np.int64], missing: int) -> Codes:
+    def lines(self, name: str, at: NDArray[np.int64], missing: int) -> NDArray[Any]:
         """What an array of lines says of some lines, `missing` where they are -1."""
         its = getattr(self, name)
-        nothing = np.full((1, *its.shape[1:]), missing, np.int32)
+        nothing = np.full((1, *its.shape[1:]), missing, its.dtype)
         return np.asarray(np.concatenate([its, nothing])[at])
 
     def after(
@@ -165,6 +173,7 @@ class RegisterState:
         sides: tuple[Sides, ...],
         since: Codes,
         stay: Codes,
+        point: NDArray[np.uint8],
     ) -> tuple[RegisterState, NDArray[np.int64]]:
         """The state after the next release, and the line of every person of it. Whoever left stays in it.
 
@@ -181,8 +190,10 @@ class RegisterState:
             "cut": self.lines("cut", both, NOBODY),
             "since": self.lines("since", both, 0),
             "stay": np.zeros(both.size, np.int32),
+            "point": np.zeros((both.size, POINT), np.uint8),
         }
-        for name, its in (("school", school), ("cut", cut), ("since", since), ("stay", stay)):
+        now = {"school": school, "cut": cut, "since": since, "stay": stay, "point": point}
+        for name, its in now.items():
             lines[name][at] = its
         past = np.concatenate([self.past, np.stack([at[left[:, 0]], left[:, 1]], axis=1)])
         order = np.lexsort(lines["person"].T[::-1])

@@ -3,7 +3,8 @@
 What a published cell covers is a side: a range of numbers, or a node of a tree. All cells that were shown
 of a person hold some sides in common: his cut. Ranges are kept as numbers and nodes by a keyed digest of
 their names, so that a state says nothing about which values there are; whoever has the key, a tree and a
-point can tell whether the point lies inside.
+point can tell whether the point lies inside. Whether a person has moved is told by a keyed digest of his
+point.
 """
 
 from __future__ import annotations
@@ -19,10 +20,22 @@ from shoal.model.cell import SUPPRESSED
 from shoal.model.coded import Coded, Metric, pack
 from shoal.model.column import LINE, Axis, Column
 
-__all__ = ["DIGEST", "Ground", "Sides", "as_read", "cut_with", "digest_of", "ground_of"]
+__all__ = [
+    "DIGEST",
+    "POINT",
+    "Ground",
+    "Sides",
+    "as_read",
+    "cut_with",
+    "digest_of",
+    "ground_of",
+    "points_of",
+]
 
 DIGEST = 16
 """Bytes of a keyed digest."""
+POINT = 8
+"""Bytes of the keyed digest of a person's point."""
 MISSING, EVERYTHING = "\0", "\0*"
 """What stands for the name of a node where a cell is missing, or hides a mix of missing and present."""
 
@@ -57,6 +70,34 @@ class Ground:
 def digest_of(key: bytes, *texts: str) -> bytes:
     """A keyed digest: without the key it confirms no guess."""
     return hashlib.blake2b("\0".join(texts).encode(), key=key, digest_size=DIGEST).digest()
+
+
+def points_of(coded: Coded, persons: NDArray[np.uint8], key: bytes) -> NDArray[np.uint8]:
+    """The keyed digest of each row's point. Needs columns of one axis each, and whose digest each row is.
+
+    It is of values as they are measured, and of the person: two at one point have two digests.
+    """
+    texts = [_texts(column) for column in coded.columns]
+    tuples = zip(
+        *(map(its.__getitem__, codes) for its, codes in zip(texts, coded.codes.T, strict=True)), strict=True
+    )
+    points = [b"".join(its) for its in tuples]
+    digests = b"".join(
+        hashlib.blake2b(person.tobytes() + points[row], key=key, digest_size=POINT).digest()
+        for person, row in zip(persons, coded.row, strict=True)
+    )
+    return np.frombuffer(digests, np.uint8).reshape(-1, POINT)
+
+
+def _texts(column: Column) -> list[bytes]:
+    """The value behind each code, in bytes that say where they end; that of missing comes last."""
+    if column.axes[0].form == LINE:
+        values = [repr(value) for value in column.numbers[0].tolist()]
+    else:
+        assert column.hierarchy is not None, "a tree has a hierarchy"
+        values = [*column.hierarchy.leaves]
+    texts = [text.encode() for text in values]
+    return [*(b"%d:%b" % (len(text), text) for text in texts), b"-"]
 
 
 def ground_of(coded: Coded, cut: Codes, sides: Sequence[Sides], key: bytes) -> Ground:

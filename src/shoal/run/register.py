@@ -36,7 +36,7 @@ from shoal.model.missing import one_missing
 from shoal.model.plan import Plan
 from shoal.model.register import NOBODY, RegisterState
 from shoal.model.series import REGISTER, SCHOOL, InRegister, InSeries
-from shoal.model.standing import Codes, Ground, as_read, cut_with, ground_of
+from shoal.model.standing import Codes, Ground, as_read, cut_with, ground_of, points_of
 from shoal.model.task import Progress
 from shoal.model.verdict import Verdict
 from shoal.model.whom import Behind
@@ -107,7 +107,8 @@ def release_register(
         at_former = state.find(persons)
         was = state.lines("cut", at_former, NOBODY)
         ground = ground_of(coded, was, state.sides, state.key)
-        since, stay = _times(state, at_former, ground, number)
+        points = points_of(coded, persons, state.key)
+        since, stay = _times(state, at_former, ground, points, number)
         progress("grouping", 0.0)
         method, task = task_of(coded, rows_plan, progress)
         formed = form_groups(method, task, coded)
@@ -119,7 +120,7 @@ def release_register(
         published, source = _recode(ground, shown, enlisted, plan)
         low, high = as_read(ground.columns, shown.low, shown.high, plan.cells)
         cut, sides = cut_with(ground, low[shown.label], high[shown.label], was, state.sides, state.key)
-        kept, at_now = state.after(persons, enlisted.school, enlisted.left, cut, sides, since, stay)
+        kept, at_now = state.after(persons, enlisted.school, enlisted.left, cut, sides, since, stay, points)
         progress("checking", 0.0)
         seen = as_published(coded, _ranges(ground, shown))
         verdict = judge(
@@ -218,11 +219,14 @@ def check_gone(gone: NDArray[np.uint8], persons: NDArray[np.uint8]) -> None:
         )
 
 
-def _times(state: RegisterState, at_former: Rows, ground: Ground, number: int) -> tuple[Codes, Codes]:
-    """Since when a row's cells count, and since when it has been there without a break."""
-    since, stay = (state.lines(name, at_former, 0) for name in ("since", "stay"))
+def _times(
+    state: RegisterState, at_former: Rows, ground: Ground, points: NDArray[np.uint8], number: int
+) -> tuple[Codes, Codes]:
+    """Since when a row's cells count, and since when it has been there, without a break, at one point."""
+    since, stay, was = (state.lines(name, at_former, 0) for name in ("since", "stay", "point"))
     now = np.int32(number)
-    return np.where(ground.is_free, now, since), np.where(ground.is_free | (stay == 0), now, stay)
+    begins = ground.is_free | (stay == 0) | (points != was).any(axis=1)
+    return np.where(ground.is_free, now, since), np.where(begins, now, stay)
 
 
 def _dealt(grouping: Grouping, coded: Coded) -> Rows:

@@ -134,7 +134,10 @@ def person_findings(
     yield Finding("rows", True, "Everybody has a line of his own that fits his values, school and state.")
     line = Line(source, at_former, at_now, entries)
     faults = [*judge_register(table, stated.lists, stated.former_lists, plan, coded, line, former, state)]
-    detail = f"All cells ever shown of each of {len(ids):,} persons are shared by k who were there as long."
+    detail = (
+        f"All cells ever shown of each of {len(ids):,} persons are shared by k who were there as long "
+        "and did not move."
+    )
     yield Finding("persons", not faults, " ".join(faults) or detail)
 
 

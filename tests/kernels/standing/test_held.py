@@ -29,9 +29,12 @@ def grounds(seed):
     return ground, since, stay
 
 
-def counted(ground, stay, low, high, since):
+def counted(ground, stay, low, high, since, i):
+    """How many share a box of row i: itself, and those who were there as long."""
     inside = (ground.points >= low) & (ground.points <= high)
-    return int((inside.all(axis=1) & (stay <= since)).sum())
+    as_long = stay <= since
+    as_long[i] = True
+    return int((inside.all(axis=1) & as_long).sum())
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -39,11 +42,13 @@ def test_kernel_and_judge_count_alike(seed):
     ground, since, stay = grounds(seed)
     for k in (1, 2, 3, 7):
         ours = [
-            counted(ground, stay, ground.low[i], ground.high[i], since[i]) >= k for i in range(len(since))
+            counted(ground, stay, ground.low[i], ground.high[i], since[i], i) >= k
+            for i in range(len(since))
         ]
         present, _ = _present(ground, since, stay)
-        assert all_hold(present, ground.low, ground.high, since, k).tolist() == ours
-        assert hold(ground.points, stay, ground.low, ground.high, since, k).tolist() == ours
+        everybody, need = np.arange(len(since)), k - (stay > since)
+        assert all_hold(present, everybody, ground.low, ground.high, k).tolist() == ours
+        assert hold(ground.points, stay, ground.low, ground.high, since, need).tolist() == ours
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -75,7 +80,7 @@ def test_a_box_holds_its_rows_and_shows_nobody_more_finely_than_allowed(seed, fe
             continue
         no_finer = (low[group] <= ground.out_low[i]).all() and (high[group] >= ground.out_high[i]).all()
         cut = np.maximum(low[group], ground.low[i]), np.minimum(high[group], ground.high[i])
-        assert no_finer or counted(ground, stay, *cut, since[i]) >= 3
+        assert no_finer or counted(ground, stay, *cut, since[i], i) >= 3
     for group in range(len(low)):
         points = ground.points[label == group]
         is_least = (low[group] == points.min(axis=0)).all() and (high[group] == points.max(axis=0)).all()

@@ -2,13 +2,13 @@
 
 Problem
     Rows come, leave, return and move. Group all rows of a release, k together, and give every group a
-    box, so that the cells shown of a person in all releases, cut with one another, still hold k persons
-    who were there as long as he; and little is lost.
+    box, so that the cells shown of a person in all releases, cut with one another, still hold k persons,
+    he and others who were there as long and did not move; and little is lost.
 
 Guarantee
     Every group has k rows, which lie in its box. For each row, its box is no finer than what was shown of
-    it before; or k rows lie in both together, each in the register since the first of these cells was
-    shown (docs/proofs/series.md).
+    it before; or k rows lie in both together, itself and others that have been in the register, at the same
+    point, since the first of these cells was shown (docs/proofs/series.md).
 
 Method
     Any method groups all rows afresh. A group's box is the least around its rows; where one of them may
@@ -68,7 +68,7 @@ def show(ground: Ground, label: Rows, since: Codes, stay: Codes, k: int) -> Show
     """Show the rows in groups, or in similar ones that lose less.
 
     `since` is the release of the first cell that counts for a row, `stay` the one since which the row has
-    been there without a break.
+    been there, without a break, at its point.
     """
     present, index = _present(ground, since, stay)
     label = label.copy()
@@ -83,12 +83,12 @@ def show(ground: Ground, label: Rows, since: Codes, stay: Codes, k: int) -> Show
     cut_low, cut_high = np.maximum(low[label], ground.low), np.minimum(high[label], ground.high)
     finer = ((low[label] > ground.out_low) | (high[label] < ground.out_high)).any(axis=1)
     finer &= ~ground.is_free
-    held = all_hold(present, cut_low[finer], cut_high[finer], present.since[finer], k)
+    held = all_hold(present, np.flatnonzero(finer), cut_low[finer], cut_high[finer], k)
     if not held.all():
         raise DataError(
             f"{int((~held).sum()):,} persons cannot be shown again: whatever is shown of them now tells "
-            f"more than before, and fewer than k = {k} persons were there as long. Leave them out of this "
-            "release.",
+            f"more than before, and fewer than k = {k} persons were there as long and did not move. Leave "
+            "them out of this release.",
             field="k",
         )
     return Shown(label, low, high, int(wider.sum()), int(finer.sum()))

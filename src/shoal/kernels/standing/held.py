@@ -1,4 +1,7 @@
-"""How many of those who were there as long lie in a box; whether a row may be shown in it."""
+"""How many of those who were there as long lie in a box; whether a row may be shown in it.
+
+A row is always one of the k in its own box, also where it has moved or returned since its first cell.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,10 @@ class Present(NamedTuple):
     `out_high`, those of the least box that holds these and can be shown. `since` is the release that its
     first such cell is of, `is_free` whether there is none. By node of the tree: `start`, `end`, `child`,
     `node_low`, `node_high`, the rows below it (`many`), and the least and greatest of their `stay`, the
-    release since which a row has been there without a break. By place of the tree: the point's `codes`,
-    and its rows members[first[p]] .. members[first[p + 1]], by their `stay`. Rows with one cut have one
-    number, `own`, and `within` has the `few` rows that lie in it and have been there as long, where these
-    are at most FEW; else `few` is -1.
+    release since which a row has been there, without a break, at its point. By place of the tree: the
+    point's `codes`, and its rows members[first[p]] .. members[first[p + 1]], by their `stay`. Rows with one
+    cut have one number, `own`, and `within` has the `few` rows that lie in it and have been there as long,
+    where these are at most FEW; else `few` is -1.
     """
 
     points: Any
@@ -118,7 +121,13 @@ def _hold(present, low, high, since, k, stack):
                 found += 1
                 if found >= k:
                     return True
-    return False
+    return found >= k
+
+
+@leaf
+def _need(present, i, k):
+    """How many of those who were there as long must be in the box of row i: k, or k with itself."""
+    return k - 1 if present.stay[i] > present.since[i] else k
 
 
 @inner
@@ -138,17 +147,18 @@ def may_show(present, i, low, high, k, stack, cut_low, cut_high):
         cut_high[axis] = min(high[axis], present.high[i, axis])
     number = present.own[i]
     few = present.few[number]
+    need = _need(present, i, k)
     if few >= 0:
         found = 0
         for at in range(few):
-            if found + few - at < k:
+            if found + few - at < need:
                 return False
             if _lies_in(present.points, present.within[number, at], low, high):
                 found += 1
-                if found >= k:
+                if found >= need:
                     return True
-        return False
-    return _hold(present, cut_low, cut_high, present.since[i], k, stack)
+        return found >= need
+    return _hold(present, cut_low, cut_high, present.since[i], need, stack)
 
 
 @entry
@@ -199,10 +209,11 @@ def _list(present, low, high, since, out, stack):
 
 
 @entry
-def all_hold(present, low, high, since, k):
-    """For each box whether it holds k rows that have been there since its release."""
-    out = np.empty(low.shape[0], np.bool_)
+def all_hold(present, rows, low, high, k):
+    """For the box of each of some rows whether it holds k, itself and those who were there as long."""
+    out = np.empty(rows.size, np.bool_)
     stack = np.empty(present.start.size + 2, np.int64)
-    for box in range(low.shape[0]):
-        out[box] = _hold(present, low[box], high[box], since[box], k, stack)
+    for at in range(rows.size):
+        i = rows[at]
+        out[at] = _hold(present, low[at], high[at], present.since[i], _need(present, i, k), stack)
     return out
