@@ -451,6 +451,16 @@ def test_a_damaged_state_is_an_error_and_no_crash(series, tmp_path):
     assert refused > 300
 
 
+def test_a_state_of_an_older_format_is_refused(series, tmp_path, monkeypatch):
+    """Format 1.0 does not tell who moved."""
+    state = RegisterState.of_bytes((tmp_path / "q1.state").read_bytes())
+    with monkeypatch.context() as then:
+        then.setattr("shoal.model.register.FORMAT", "1.0")
+        older = state.to_bytes()
+    with pytest.raises(shoal.DataError, match="another version"):
+        RegisterState.of_bytes(older)
+
+
 @pytest.mark.parametrize("value", [None, -1, 2.5, [], {"canary": 1}, 10**30])
 @pytest.mark.parametrize(
     "name", ["series", "number", "release", "certificate", "marks", "kinds", "followed"]
