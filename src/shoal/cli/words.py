@@ -380,6 +380,8 @@ def marks_beside(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _certificate(path: Path) -> shoal.Certificate:
+    if not path.exists():
+        raise shoal.DataError(f"There is no certificate {str(path)!r}. Check the name and the folder.")
     try:
         return shoal.Certificate.of_json(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):

@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from shoal.errors import DataError
+from shoal.errors import DataError, PlanError
 from shoal.model.cell import SUPPRESSED, parse_box, parse_range, parse_set, parse_value
 from shoal.model.certificate import Certificate
 from shoal.model.files import Files
@@ -17,6 +18,7 @@ from shoal.model.guess import guess_kind
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.names import check_named
+from shoal.read.hierarchy import hierarchy_of
 from shoal.read.table import read_table
 
 __all__ = ["ReleaseRead", "read_release", "typed_columns"]
@@ -30,9 +32,9 @@ class ReleaseRead:
 
     `frame` has the columns of the file, numbers and dates that are published as they are typed (codes
     stay text), and beside each quasi-identifier what its cells say:
-    `x_low` and `x_high`, typed, of a number or date (null where nothing is told); `x_node`, and `x_level`
-    where the hierarchy is known, of a tree; `x_set`, a list, of labels. `kinds` says how each
-    quasi-identifier was measured.
+    `x_low` and `x_high`, typed, of a number or date (null where nothing is told), or `x_middle` where
+    `cells` is `middle`, since widths are gone there; `x_node`, and `x_level` where the hierarchy is known,
+    of a tree; `x_set`, a list, of labels. `kinds` says how each quasi-identifier was measured.
     """
 
     frame: pl.DataFrame
@@ -45,17 +47,19 @@ def read_release(
     path: str | os.PathLike[str],
     *,
     certificate: str | os.PathLike[str] | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
 ) -> ReleaseRead:
     """Read a release of ours into typed columns, by the certificate that lies beside it.
 
     Args:
         path: The published table.
         certificate: Its certificate, where it lies elsewhere.
-        hierarchies: By column, trees whose nodes the release shows: they say each node's level.
+        hierarchies: By column, trees whose nodes the release shows, or their files, mappings or frames:
+            they say each node's level. Builders make trees of values that a release may not show.
 
     Raises:
         DataError: There is no certificate, or the table is not the one it speaks of.
+        PlanError: A hierarchy is given by a builder.
 
     Example:
         >>> import polars as pl, shoal, tempfile
@@ -72,7 +76,7 @@ def read_release(
     frame = read_table(Path(path)).frame
     others = [name for name in (*told.plan.sensitive, *told.plan.keep) if name in frame.columns]
     frame = frame.with_columns(_as_kind(frame[name]) for name in others)
-    trees = dict(hierarchies or {})
+    trees = {name: _tree_of(tree, name) for name, tree in (hierarchies or {}).items()}
     return ReleaseRead(typed_columns(frame, told, trees), told, told.plan.kinds, trees)
 
 
@@ -85,11 +89,28 @@ def typed_columns(
     for name in plan.quasi:
         kind = Kind.parse(plan.kinds.get(name, "label"), column=name)
         if plan.style in {"generalize", "suppress"}:
-            added |= _typed(frame, name, kind, hierarchies.get(name), plan.style)
+            added |= _typed(frame, name, kind, hierarchies.get(name), plan.style, plan.cells)
     return frame.with_columns(series.alias(name) for name, series in added.items())
 
 
+def _tree_of(given: Any, column: str) -> Hierarchy:
+    tree = hierarchy_of(given, column=column)
+    if isinstance(tree, Hierarchy):
+        return tree
+    raise PlanError(
+        f"The hierarchy of column {column!r} is the builder {tree.text}, which makes a tree of all values of "
+        "the original; a release does not show them all. Give the tree: a file with one path per value.",
+        field="hierarchies",
+        column=column,
+    )
+
+
 def _certificate(path: Path) -> Certificate:
+    if not path.exists():
+        raise DataError(
+            f"There is no certificate {str(path)!r}. Put it beside the release, or name it: it says how each "
+            "column is published."
+        )
     try:
         return Certificate.of_json(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -100,7 +121,7 @@ def _certificate(path: Path) -> Certificate:
 
 
 def _typed(
-    frame: pl.DataFrame, name: str, kind: Kind, tree: Hierarchy | None, style: str
+    frame: pl.DataFrame, name: str, kind: Kind, tree: Hierarchy | None, style: str, published: str
 ) -> dict[str, pl.Series]:
     """The columns to add for one quasi-identifier."""
     if kind.name in {"number", "date"} and name not in frame.columns:  # two columns in the file
@@ -111,6 +132,8 @@ def _typed(
         return {}
     cells = frame[name].cast(pl.String)
     cells = cells.set(cells == "", None)
+    if kind.name in {"number", "date"} and published == "middle":
+        return {f"{name}_middle": _values(cells.set(cells == SUPPRESSED, None), kind)}
     if kind.name in {"number", "date"}:
         pairs = [parse_range(cell) if _tells(cell) else (None, None) for cell in cells.to_list()]
         return {

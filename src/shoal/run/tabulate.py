@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from shoal.errors import PlanError
-from shoal.model.hierarchy import Hierarchy
 from shoal.model.names import check_named
 from shoal.model.plan import words_of
 from shoal.model.tabulation import Tabulated, Tabulation
@@ -33,14 +32,15 @@ def tabulate(
     *,
     by: Names,
     widths: Mapping[str, float] | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
 ) -> Tabulation:
     """Count the records of a release by one or more of its columns.
 
     Cells of one column may be of several widths, such as `27`, `[20, 39]` and `*`, so a plain count by cell
     says little. Here every line says how many records have its values at least, by expectation and at
     most. Numbers are counted in bins (`widths`, else about ten), dates by year, labels one by one, nodes of
-    a tree by leaf where its hierarchy is given, else as they stand.
+    a tree by leaf where its hierarchy is given, else as they stand: then it is not known what is expected
+    and what may be at most, since one node may hold another.
 
     Args:
         release: The published table, or what `read_release` gave.
@@ -86,10 +86,25 @@ def tabulate(
             most[key] = most.get(key, 0) + rows
             expected[key] = expected.get(key, 0.0) + share * rows
             least[key] = least.get(key, 0) + (rows if all(len(one) == 1 for one in shares) else 0)
+    unknown = tuple(name for name in named if _is_unknown(release, name))
     orders = [order for _, _, order in readers]
     keys = sorted(most, key=lambda key: [order(value) for order, value in zip(orders, key, strict=True)])
-    lines = tuple(Tabulated(key, least[key], expected[key], most[key]) for key in keys)
-    return Tabulation(named, release.frame.height, lines)
+    lines = tuple(
+        Tabulated(key, least[key], *((None, None) if unknown else (expected[key], most[key])))
+        for key in keys
+    )
+    return Tabulation(named, release.frame.height, lines, unknown)
+
+
+def _is_unknown(release: ReleaseRead, name: str) -> bool:
+    """Whether a column shows nodes of which nothing here says which holds which."""
+    plan = release.certificate.plan
+    return (
+        f"{name}_node" in release.frame.columns
+        and name not in release.hierarchies
+        and plan.style != "suppress"
+        and plan.hierarchies.get(name) != "flat()"
+    )
 
 
 def _reader(release: ReleaseRead, name: str, width: float | None) -> tuple[list[str], Any, Any]:
@@ -100,6 +115,13 @@ def _reader(release: ReleaseRead, name: str, width: float | None) -> tuple[list[
         raise PlanError(
             f"Column {name!r} gets a width, but a width above 0 is for numbers and dates alone.",
             field="widths",
+            column=name,
+        )
+    if f"{name}_middle" in frame.columns:
+        raise PlanError(
+            f"Column {name!r} is published by the middles of its ranges: how wide they were is gone, so nobody "
+            "can say what a count is at least and at most. Ask for a release with cells text or bounds.",
+            field="by",
             column=name,
         )
     if f"{name}_low" in frame.columns:
@@ -123,16 +145,25 @@ def _nodes(release: ReleaseRead, name: str) -> tuple[list[str], Any, Any]:
     seen = release.frame[f"{name}_node"].drop_nulls().unique().sort().to_list()
     plain = [node for node in seen if node != "*"]
     nodes = tree.nodes(of_others=True) if tree is not None else {}
+    strange = sum(node not in nodes for node in seen) if tree is not None else 0
+    if strange:
+        raise PlanError(
+            f"Column {name!r} shows {strange} nodes that its hierarchy does not have. Give the hierarchy "
+            "that the release was made with.",
+            field="hierarchies",
+            column=name,
+        )
+    spreads = not _is_unknown(release, name)
 
     def of_node(cell: list[str | None]) -> Shares:
         node = cell[0]
         if node is None:
             return [(NOTHING, 1.0)]
-        if tree is not None and node in nodes:
+        if tree is not None:
             first, last, _ = nodes[node]
             leaves: Any = tree.leaves[first : last + 1]
         else:
-            leaves = (plain or [node]) if node == "*" else [node]
+            leaves = (plain or [node]) if node == "*" and spreads else [node]
         return [(leaf, 1 / len(leaves)) for leaf in leaves]
 
     order = {leaf: at for at, leaf in enumerate(tree.leaves)} if tree is not None else {}

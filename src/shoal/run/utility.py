@@ -74,7 +74,7 @@ def utility(
 
     """
     read = read_release(release, certificate=certificate)
-    told = read.certificate
+    told, published = read.certificate, _with_ends(read.frame, read.certificate)
     plan = _plan_of(told, hierarchies or {}, words_of("missing", missing))
     _, before = to_polars(original)
     check_named([*plan.columns, *([target] if target is not None else [])], before.columns)
@@ -84,7 +84,7 @@ def utility(
         raise DataError("No quasi-identifier of this release is a number, date, tree or label.")
     truth = [of_original(before[axis.name], axis, plan) for axis in usable]
     asked = _queries(truth, queries, np.random.default_rng(seed))
-    tables = [_measured(told.method, read.frame, usable, truth, asked)]
+    tables = [_measured(told.method, published, usable, truth, asked)]
     if beside:
         other = anonymize(before, replace(plan, method="mondrian", options={}, effort="normal"))
         tables.append(
@@ -99,7 +99,7 @@ def utility(
                 column=target,
             )
         learned = _learned(before, plan, usable, target, seed)
-    moments = tuple(_moments(before, read.frame, usable, plan, seed))
+    moments = tuple(_moments(before, published, usable, plan, seed))
     return Utility(before.height, len(asked), tuple(tables), moments, target, learned)
 
 
@@ -158,6 +158,14 @@ def _plan_of(
     graphs: dict[str, Graph] = {}
     plan = told.plan.planned(hierarchies=trees, graphs=graphs, missing=missing)
     return replace(plan.nameless, cells="text")
+
+
+def _with_ends(frame: pl.DataFrame, told: Certificate) -> pl.DataFrame:
+    """Middles as ranges of no width: a reader has nothing else to count with."""
+    middles = [name for name in told.plan.quasi if f"{name}_middle" in frame.columns]
+    return frame.with_columns(
+        pl.col(f"{name}_middle").alias(f"{name}_{end}") for name in middles for end in ("low", "high")
+    )
 
 
 def _typed_of(table: Any, told: Certificate) -> pl.DataFrame:

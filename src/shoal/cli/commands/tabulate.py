@@ -21,6 +21,7 @@ def tabulate(
     by: o.By,
     widths: o.Widths = None,
     certificate: o.CertificateOf = None,
+    plan: o.PlanFile = None,
     hierarchies: o.Hierarchies = None,
     as_json: o.Json = False,
 ) -> None:
@@ -30,12 +31,14 @@ def tabulate(
     """
     from shoal.cli.screen.facts import print_json
     from shoal.cli.screen.tabulation import show_tabulation
-    from shoal.cli.words import names_of, numbers_by, trees_of
+    from shoal.cli.words import names_of, numbers_by, trees_of, words_by
 
     named = shoal.Files.beside(release).certificate if certificate is None else certificate
     columns = shoal.read_release(release, certificate=named).kinds
+    planned = words_by(plan).get("hierarchies", {})
+    trees = {name: tree for name, tree in planned.items() if isinstance(tree, shoal.Hierarchy)}
     read = shoal.read_release(
-        release, certificate=named, hierarchies=trees_of(context.params, tuple(columns))
+        release, certificate=named, hierarchies=trees | trees_of(context.params, tuple(columns))
     )
     found = shoal.tabulate(
         read,

@@ -21,9 +21,14 @@ def show_tabulation(found: shoal.Tabulation) -> None:
     table = table_of_figures(", ".join(found.by), "least", "expected", "most", figures=3)
     for one in found.lines:
         what = ", ".join(one.values)
-        table.add_row(escape(what), f"{one.least:,}", f"{one.expected:,.1f}", f"{one.most:,}")
+        table.add_row(escape(what), f"{one.least:,}", *one.shown)
     console.print(Padding(table, (0, 2)))
     console.print(
         f"\n{found.records:,} records. Least: cells that say just this. Most: cells that may be this. "
         "Expected: each cell in equal parts over what it may be."
     )
+    if found.unknown:
+        console.print(
+            f"Not known: {escape(', '.join(found.unknown))} is published as nodes, and one node may hold "
+            "another. Give --hierarchies."
+        )
