@@ -50,4 +50,17 @@ def test_a_first_plan_runs_to_the_report_without_an_edit(admissions, capfd):
     run("check", "out.csv", "--plan", "plan.yaml")
     files = ("out.csv", "out.certificate.json", "--original", "admissions.csv", "--plan", "plan.yaml")
     run("report", *files, "-o", "report.html")
-    assert "k = 5" in (admissions / "report.html").read_text("utf-8")
+    page = (admissions / "report.html").read_text("utf-8")
+    assert "k = 5" in page
+    assert "Linkage trial: an attacker" in page
+    assert "--hierarchies FOLDER" not in page
+    command = "shoal verify out.csv out.certificate.json --original FILE --receipt FILE --plan PLAN"
+    assert command in page
+    given = {"FILE --receipt": "admissions.csv --receipt", "FILE --plan": "out.receipt.json --plan"}
+    for word, path in given.items():
+        command = command.replace(word, path)
+    capfd.readouterr()
+    run(*command.replace("PLAN", "plan.yaml").split()[1:])
+    run("report", *files[:4], "-o", "again.html")
+    said = capfd.readouterr().out
+    assert "Linkage trial: not measured. The plan has missing marks." in said

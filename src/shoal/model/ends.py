@@ -1,4 +1,4 @@
-"""Builders for numbers whose ends, or last digits, tell too much: top and bottom coding, and rounding."""
+"""Builders for numbers whose ends, or last digits, tell much: nodes for the ends, and rounding."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ __all__ = ["bottom", "rounded", "top"]
 def top(*limits: float) -> Builder:
     """Levels in which ever more of the greatest numbers are one: `top(90)`, `top(90, 80)` for ages.
 
+    A class whose records share a value beyond the limit publishes that value: recode the column beforehand
+    where none may be published.
+
     >>> top(90, 80).build(["70", "85", "90", "101"], column="age").nodes()[">= 90"]
     (2, 3, 1)
     """
@@ -23,7 +26,10 @@ def top(*limits: float) -> Builder:
 
 
 def bottom(*limits: float) -> Builder:
-    """Levels in which ever more of the least numbers are one: `bottom(18)`, `bottom(18, 25)` for ages."""
+    """Levels in which ever more of the least numbers are one: `bottom(18)`, `bottom(18, 25)` for ages.
+
+    As with `top`, a class whose records share a value publishes it.
+    """
     return _ends("bottom", "<=", limits, falling=False)
 
 

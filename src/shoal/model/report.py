@@ -183,6 +183,17 @@ class Report:
         """Whether somebody is found with more than the threshold's chance; None where it is not known."""
         return None if self.now is None else self.now.highest > self.context.threshold + 1e-12
 
+    @property
+    def needs_trees(self) -> bool:
+        """Whether the certificate names hierarchies by fingerprints; builders have brackets."""
+        return not all(text.endswith(")") for text in self.certificate.plan.hierarchies.values())
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether repeating it takes what a plan says in full: trees, graphs, missing marks."""
+        plan = self.certificate.plan
+        return self.needs_trees or bool(plan.graphs) or plan.missing is not None
+
     def in_words(self) -> str:
         """The verdict in two sentences: never that a release is safe."""
         wrong = ", ".join(finding.claim for finding in self.failing)

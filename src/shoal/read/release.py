@@ -98,8 +98,8 @@ def _tree_of(given: Any, column: str) -> Hierarchy:
     if isinstance(tree, Hierarchy):
         return tree
     raise PlanError(
-        f"The hierarchy of column {column!r} is the builder {tree.text}, which makes a tree of all values of "
-        "the original; a release does not show them all. Give the tree: a file with one path per value.",
+        f"The hierarchy of column {column!r} is the builder {tree.text}, which makes a tree of all values "
+        "of the original; a release does not show them all. Give the tree: a file with one path per value.",
         field="hierarchies",
         column=column,
     )
@@ -108,8 +108,8 @@ def _tree_of(given: Any, column: str) -> Hierarchy:
 def _certificate(path: Path) -> Certificate:
     if not path.exists():
         raise DataError(
-            f"There is no certificate {str(path)!r}. Put it beside the release, or name it: it says how each "
-            "column is published."
+            f"There is no certificate {str(path)!r}. Put it beside the release, or name it: it says how "
+            "each column is published."
         )
     try:
         return Certificate.of_json(path.read_text("utf-8"))

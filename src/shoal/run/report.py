@@ -26,6 +26,7 @@ from shoal.publish.report import check_report, write_report
 from shoal.read.context import read_context
 from shoal.read.frames import to_polars
 from shoal.read.guess import repeats_in
+from shoal.read.hierarchy import is_builder, parse_builder
 from shoal.read.table import read_table
 from shoal.run.answers import questions_of, treated_columns
 from shoal.run.listed import mixed_beside, of_rows
@@ -97,6 +98,7 @@ def report(
         context=about,
         original=before,
         hierarchies=hierarchies or {},
+        missing=missing,
         mixed_apart=mixed_beside(release, _certificate_of(certificate, digest)),
     )
     if before is not None and made.holds and isinstance(release, str | os.PathLike):
@@ -139,6 +141,7 @@ def _report(
     context: Context,
     original: pl.DataFrame | None,
     hierarchies: Mapping[str, Hierarchy | Builder],
+    missing: Sequence[str],
     mixed_apart: tuple[Mixed, ...],
 ) -> Report:
     rows = of_rows(certificate)
@@ -152,7 +155,7 @@ def _report(
     kept = alone_with(table, claims, plan.keep) if now is not None else 0
     linkage, untried = None, "It needs the original."
     if original is not None and now is not None:
-        linkage, untried = _tried(table, original, rows, now, hierarchies)
+        linkage, untried = _tried(table, original, rows, now, hierarchies, missing)
     named = (*plan.quasi, *claims.beside)
     repeats = repeats_in(table, named, unit=plan.unit, count=plan.count) if now is not None else ()
     holds = not any(finding.holds is False for finding in findings)
@@ -193,6 +196,7 @@ def _tried(
     certificate: Certificate,
     now: Chances,
     hierarchies: Mapping[str, Hierarchy | Builder],
+    missing: Sequence[str],
 ) -> tuple[Linkage | None, str]:
     """The linkage trial with the original as register, or why there was none."""
     plan = certificate.plan
@@ -200,6 +204,8 @@ def _tried(
         return None, "Cells of this release do not say what they cover."
     if original.height * now.classes > MOST_PAIRS:
         return None, "The table is large; run shoal attack by itself."
+    if plan.missing is not None and not missing:
+        return None, "The plan has missing marks. Give them, or the plan."
     try:
         kinds = {name: Kind.parse(text, column=name) for name, text in plan.kinds.items()}
         match = {}
@@ -211,15 +217,18 @@ def _tried(
             else:
                 match[name] = "+".join(kind.parts)
         dates = {name: str(kind) for name, kind in kinds.items() if kind.name == "date" and kind.inside}
+        builders = {name: text for name, text in plan.hierarchies.items() if is_builder(text)}
+        trees = {name: parse_builder(text) for name, text in builders.items()} | dict(hierarchies)
         found = attack(
             table,
             original,
             match=match,
             sensitive=plan.sensitive,
-            hierarchies={name: tree for name, tree in hierarchies.items() if name in match},
+            hierarchies={name: tree for name, tree in trees.items() if name in match},
             count=plan.count,
             kinds=dates,
             k=certificate.k,
+            missing=tuple(missing),
         )
     except ShoalError as error:
         return None, str(error)

@@ -119,8 +119,8 @@ def _reader(release: ReleaseRead, name: str, width: float | None) -> tuple[list[
         )
     if f"{name}_middle" in frame.columns:
         raise PlanError(
-            f"Column {name!r} is published by the middles of its ranges: how wide they were is gone, so nobody "
-            "can say what a count is at least and at most. Ask for a release with cells text or bounds.",
+            f"Column {name!r} is published by the middles of its ranges: how wide they were is gone, so "
+            "nobody can say what a count is at least and at most. Ask for one with cells text or bounds.",
             field="by",
             column=name,
         )

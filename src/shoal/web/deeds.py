@@ -284,6 +284,7 @@ def _linked(held: Grip, release: shoal.Release) -> tuple[shoal.Linkage | None, s
             hierarchies=plan.hierarchies,
             kinds=dates,
             k=plan.k,
+            missing=plan.missing,
         )
     except shoal.ShoalError as error:
         return None, str(error)

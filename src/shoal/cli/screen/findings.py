@@ -54,6 +54,9 @@ def show_report(report: shoal.Report, path: Path) -> None:
         table.add_row(escape(question.asks), question.answer)
     console.print(Padding(table, (0, 2)))
     console.print()
+    if report.has_original and report.linkage is None:
+        console.print(f"Linkage trial: not measured. {escape(report.untried)}")
+        console.print()
     console.print(f"report       {escape(str(path))}", soft_wrap=True)
 
 
