@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -228,6 +229,21 @@ def test_a_label_that_was_guessed_is_refused(tables, tmp_path):
     refuses(
         tmp_path, shoal.PlanError, "flat()", lambda: shoal.Series(plan).release(frame, tmp_path / "q1.csv")
     )
+
+
+def test_dates_that_become_moments_are_refused(tmp_path):
+    """Days and moments are not compared: all cells shown would be forgotten."""
+    born = [datetime(1980, 1, 1) + timedelta(days=7 * at) for at in range(40)]
+    first = pl.DataFrame({"who": range(40), "born": born, "ill": ["a", "b", "c", "d"] * 10})
+    noon = first.with_columns(born=pl.Series([born[0] + timedelta(hours=12), *born[1:]]))
+    for begins, goes_on in ((first, noon), (noon, first)):
+        folder = tmp_path / str(begins is noon)
+        folder.mkdir()
+        series = shoal.Series(plan_of(3, quasi=["born"], kinds={"born": "date"}, rules=[]))
+        series.release(begins, folder / "q1.csv")
+        wrong = lambda: series.release(goes_on, folder / "q2.csv")  # noqa: B023, E731
+        refuses(folder, shoal.DataError, "What was shown of persons could not be compared", wrong)
+        assert series.release(begins, folder / "q2.csv").certificate.series.register.moved == 0
 
 
 def test_those_who_are_forgotten_are_not_in_the_state(series, tables, tmp_path):

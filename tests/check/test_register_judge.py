@@ -236,6 +236,14 @@ def another_number(its):
     its["state"] = replace(its["state"], number=7)
 
 
+def another_measure(its):
+    its["state"] = replace(its["state"], kinds=dict.fromkeys(its["state"].kinds, "datetime"))
+
+
+def another_measure_before(its):
+    its["former"] = replace(its["former"], kinds=dict.fromkeys(its["former"].kinds, "datetime"))
+
+
 def finer_than_k_share(its):
     """All cells of one column show the value behind them: they cover, and the state says so."""
     coded, line = its["coded"], its["line"]
@@ -282,6 +290,8 @@ BREAKERS = {
     another_name: "names a person otherwise",
     a_school_that_nobody_left: "a school that a person has left, or invents",
     another_number: "numbers its release otherwise",
+    another_measure: "measured otherwise",
+    another_measure_before: "measured otherwise",
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.model.coded import Coded
-from shoal.model.register import RegisterState
+from shoal.model.register import RegisterState, measured
 from shoal.model.standing import Ground, Sides, ground_of
 
 __all__ = ["Told", "content_of", "equal_sides", "judge_kept"]
@@ -45,6 +45,11 @@ def judge_kept(
     for name in ("since", "stay", "point", "school"):
         if (getattr(state, name)[at_now] != getattr(told, name)).any():
             yield f"The state says otherwise than the release, in: {name}."
+    kinds = measured(coded.columns)
+    if dict(state.kinds) != kinds or any(
+        former.kinds.get(name, kind) != kind for name, kind in kinds.items()
+    ):
+        yield "A column is measured otherwise than before, or than the state says."
     known = at_former >= 0
     if (former.person[at_former[known]] != state.person[at_now[known]]).any():
         yield "The state names a person otherwise than before."

@@ -14,7 +14,7 @@ import json
 import secrets
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import DataError
+from shoal.model.column import Column
 from shoal.model.standing import DIGEST, POINT, Codes, Sides
 
-__all__ = ["NOBODY", "RegisterState"]
+__all__ = ["NOBODY", "RegisterState", "measured"]
 
 NOBODY = -1
 """No school, or nothing shown."""
@@ -47,6 +48,11 @@ UNREADABLE = (
 """What becomes of files that are no states, or of damaged ones."""
 
 
+def measured(columns: Iterable[Column]) -> dict[str, str]:
+    """How columns are measured: by their kind, dates by days or by moments (`datetime`)."""
+    return {column.name: column.form if column.kind == "date" else column.kind for column in columns}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RegisterState:
     """A register after release `number`; before the first it holds nobody.
@@ -58,7 +64,7 @@ class RegisterState:
     one since which he has been there without a break, in these cells, and has not moved, 0 where he is not
     there. `point` is a keyed digest of his quasi-identifiers now, by which a move is seen; zeros where he
     is not there.
-    `marks` are keyed digests of the plan's fields, `kinds` how columns are measured, `release` and
+    `marks` are keyed digests of the plan's fields, `kinds` how columns are `measured`, `release` and
     `certificate` the fingerprints of what was published, `followed` whether a later release was made
     after this state.
     """

@@ -34,7 +34,7 @@ from shoal.model.known import Known
 from shoal.model.mark import mark_of
 from shoal.model.missing import one_missing
 from shoal.model.plan import Plan
-from shoal.model.register import NOBODY, RegisterState
+from shoal.model.register import NOBODY, RegisterState, measured
 from shoal.model.series import REGISTER, SCHOOL, InRegister, InSeries
 from shoal.model.standing import Codes, Ground, as_read, cut_with, ground_of, points_of
 from shoal.model.task import Progress
@@ -46,7 +46,7 @@ from shoal.run.anonymize import bound_of, form_groups, task_of, threads
 from shoal.run.certify import certify
 from shoal.run.listing import enlist_rows, trees_of
 from shoal.run.release import Release
-from shoal.run.whose import by_person, check_plan, marks_of, persons_of, undeclared
+from shoal.run.whose import by_person, check_measured, check_plan, marks_of, persons_of, undeclared
 
 __all__ = ["Before", "Register", "hiding", "of_rows", "release_register"]
 
@@ -99,6 +99,8 @@ def release_register(
         known = survey(table, replace(rows_plan, keep=(*plan.sensitive, *plan.keep)))
         check_kinds(known)
         coded = code(table, known, rows_plan)
+        kinds = measured(coded.columns)
+        check_measured(kinds, former.state)
         persons = persons_of(ids, former.state.key)
         gone = persons_of(pl.Series([*forget]), former.state.key)
         check_gone(gone, persons)
@@ -121,6 +123,7 @@ def release_register(
         low, high = as_read(ground.columns, shown.low, shown.high, plan.cells)
         cut, sides = cut_with(ground, low[shown.label], high[shown.label], was, state.sides, state.key)
         kept, at_now = state.after(persons, enlisted.school, enlisted.left, cut, sides, since, stay, points)
+        kept = replace(kept, kinds=kinds)
         progress("checking", 0.0)
         seen = as_published(coded, _ranges(ground, shown))
         verdict = judge(
@@ -157,7 +160,7 @@ def release_register(
     certificate = replace(certificate, factor=None, series=place)
     groups = Groups(shown.label.astype(np.int32), None, np.arange(source.size), source.astype(np.int32))
     finished = Finished(published, groups, published, groups, seal=mark_of(published))
-    kept = replace(kept, marks=marks_of(plan, kept.key), kinds={c.name: c.kind for c in coded.columns})
+    kept = replace(kept, marks=marks_of(plan, kept.key))
     progress("done", 1.0)
     return Release(
         table=at.hand_back(opened, finished)[0],

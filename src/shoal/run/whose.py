@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from shoal.model.register import RegisterState
 from shoal.model.series import SAME
 from shoal.model.standing import DIGEST, digest_of
 
-__all__ = ["by_person", "check_plan", "marks_of", "persons_of", "undeclared"]
+__all__ = ["by_person", "check_measured", "check_plan", "marks_of", "persons_of", "undeclared"]
 
 
 def persons_of(ids: pl.Series, key: bytes) -> NDArray[np.uint8]:
@@ -56,7 +57,23 @@ def by_person(frame: pl.DataFrame, plan: Plan) -> tuple[pl.DataFrame, pl.Series]
 
 def undeclared(plan: Plan, state: RegisterState) -> dict[str, str]:
     """The kinds of the releases before, for columns of which the plan says nothing."""
-    return {name: kind for name, kind in state.kinds.items() if plan.kind(name) is None}
+    kinds = {name: "date" if kind == "datetime" else kind for name, kind in state.kinds.items()}
+    return {name: kind for name, kind in kinds.items() if plan.kind(name) is None}
+
+
+def check_measured(kinds: Mapping[str, str], state: RegisterState) -> None:
+    """Refuse columns that are measured otherwise than before: nothing shown of them could be compared."""
+    for name, kind in kinds.items():
+        was = state.kinds.get(name, kind)
+        if was != kind:
+            said = {"date": "dates", "datetime": "moments with a time of day"}
+            raise DataError(
+                f"Column {name!r} held {said.get(was, was)} in release {state.number} and holds "
+                f"{said.get(kind, kind)} now. What was shown of persons could not be compared: give it "
+                "as before.",
+                field="kinds",
+                column=name,
+            )
 
 
 def marks_of(plan: Plan, key: bytes) -> dict[str, str]:
