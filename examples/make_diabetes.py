@@ -108,4 +108,6 @@ def main(path: Path, number: int = ROWS) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit((__doc__ or "").strip())
     main(Path(sys.argv[1]), *map(int, sys.argv[2:3]))

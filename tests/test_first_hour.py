@@ -64,3 +64,21 @@ def test_a_first_plan_runs_to_the_report_without_an_edit(admissions, capfd):
     run("report", *files[:4], "-o", "again.html")
     said = capfd.readouterr().out
     assert "Linkage trial: not measured. The plan has missing marks." in said
+
+
+def test_the_generator_tells_how_it_is_called(tmp_path):
+    import subprocess
+    import sys
+
+    script = Path(__file__).parent.parent / "examples" / "make_diabetes.py"
+    ran = subprocess.run(
+        [sys.executable, script, "--help"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "FILE [ROWS]" in ran.stderr + ran.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_share_in_percent_is_told_how_to_write(admissions, capfd):
+    with pytest.raises(SystemExit):
+        main(["anonymize", "admissions.csv", "-k", "5", "-q", "age", "--withhold", "5%", "-o", "out.csv"])
+    assert "0.05 for 5 %" in capfd.readouterr().err

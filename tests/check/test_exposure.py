@@ -266,7 +266,8 @@ def test_one_wrong_column_is_answered_with_those_there_are():
     release = pl.DataFrame({"age_low": [1, 2], "age_high": [2, 2], "ill": ["a", "b"]})
     register = pl.DataFrame({"age": [1], "ort": ["x"]})
     with pytest.raises(
-        DataError, match=r"release has no column 'il'\. Its columns are: age_low, age_high, ill"
+        DataError,
+        match=r"release has no column 'il'\. Did you mean 'ill'\? Its columns are: age_low, age_high, ill",
     ):
         shoal.attack(release, register, match={"age": "age"}, sensitive=["il"])
     with pytest.raises(DataError, match=r"release has no column 'size'\. Its columns are: age_low"):

@@ -79,3 +79,23 @@ def test_notes_say_what_the_screen_says():
     doubted = shoal.check_table(FRAME.with_columns(patient_id="who"), quasi=["ill"])
     assert doubted.doubt
     assert doubted.doubt in doubted.notes
+
+
+def test_a_register_with_several_rows_of_a_person_is_counted_by_rows():
+    twice = pl.concat([FRAME, FRAME])
+    found = shoal.attack(release(), twice.rename({"who": "patient_id"}), sensitive=["ill"])
+    assert found.by_row
+    assert "rows" in found.in_words()
+    assert "persons" not in found.in_words()
+    assert found.figures()[0][0] == "rows in the register"
+
+
+def test_words_on_sampling_go_by_the_larger_and_need_somebody_alone():
+    from dataclasses import replace
+
+    risk = shoal.risk(FRAME, quasi=["<age>"], sampling=0.1, unit="rows")
+    less = replace(risk, uniques=3, population_uniques=risk.records, marketer=0.0)
+    assert "fewer, since" in less.on_sampling()
+    assert "by chance" not in less.on_sampling()
+    assert "by chance" in replace(less, population_uniques=0.0, marketer=0.5).on_sampling()
+    assert not [note for note in replace(less, uniques=0).notes if "two estimates" in note]

@@ -78,4 +78,12 @@ def test_whole_dates_and_plain_words_are_not_counted():
     from shoal.publish.formulas import count_dates
 
     cells = ["2020-01-31", "31.12.2020", "[10, 12]", "marriage", "10-12-2020", "1.5", "may be", None]
+    cells += ["60-69", "20-29", "0-9", "13-14", "32.1."]
     assert count_dates(pl.DataFrame({"x": cells})) == {}
+
+
+def test_days_and_months_are_counted():
+    from shoal.publish.formulas import count_dates
+
+    cells = ["1-12", "10-14", "31-12", "3/4", "12-69", "1.12.", "SEPT2"]
+    assert count_dates(pl.DataFrame({"x": cells})) == {"x": len(cells)}

@@ -150,3 +150,20 @@ def test_middles_have_no_ends(tmp_path):
         shoal.tabulate(files.table, by="age")
     measured = shoal.utility(files.table, FRAME, beside=False)
     assert measured.tables[0].marginals["age"] < 1
+
+
+def test_a_release_as_it_was_made_is_counted_measured_and_verified(tmp_path):
+    release, files = written(tmp_path)
+    tree = shoal.prefixes(5, 3, 0).build(FRAME["zip"].to_list(), column="zip")
+    for by in ("zip", "age", "sex"):
+        made = shoal.tabulate(release, by=by)
+        assert made == shoal.tabulate(files.table, by=by, hierarchies={"zip": tree})
+    assert shoal.utility(release, FRAME) == shoal.utility(files.table, FRAME)
+    assert not [one for one in shoal.verify(release, original=FRAME) if one.holds is False]
+    for call in (lambda: shoal.tabulate(FRAME, by="sex"), lambda: shoal.utility(FRAME, FRAME)):
+        with pytest.raises(shoal.DataError, match="Give the path"):
+            call()
+    with pytest.raises(shoal.DataError, match=r"shoal\.read_table"):
+        shoal.anonymize("in.csv", **WORDS)
+    with pytest.raises(shoal.DataError, match="Did you mean 'born'"):
+        shoal.anonymize(FRAME, k=2, quasi=["borne"], sensitive=["ill"])

@@ -22,6 +22,14 @@ def _choices(field: str, *, without: str = "") -> str:
     return "|".join(word for word in shoal.FIELDS[field].choices if word != without)
 
 
+def _share(text: str) -> float:
+    """A share as typed."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter("it takes a share of the rows: 0.05 for 5 %.") from None
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
@@ -356,7 +364,7 @@ Distance = Annotated[
 ]
 Withhold = Annotated[
     float | None,
-    typer.Option(metavar="SHARE", help=_means("withhold"), rich_help_panel=METHOD),
+    typer.Option(metavar="SHARE", help=_means("withhold"), rich_help_panel=METHOD, parser=_share),
 ]
 Effort = Annotated[
     str | None,

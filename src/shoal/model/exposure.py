@@ -75,19 +75,23 @@ class Exposure(Spoken):
             if self.estimator == "by sampling weights"
             else "Both take the table for a random sample"
         )
+        why = (
+            "more, since a record that shares its values with a few others outside may be hit by chance"
+            if expected >= self.population_uniques
+            else "fewer, since this estimate takes more people outside to share their values"
+        )
         return (
             f"The two estimates answer two questions. Of the {self.uniques:,} {self.counted} alone here, "
             f"{self.population_uniques:,.0f} are expected to be alone in the population, too "
-            f"({self.estimator}): these are found for certain. An outsider who links everybody expects "
-            f"{expected:,.0f} right matches (Benedetti and Franconi), since a record that shares its "
-            f"values with a few others outside may be hit by chance. {sample}; where they differ much, "
-            "go by the larger."
+            f"({self.estimator}): whoever is so can be found for certain. An outsider who links everybody "
+            f"expects {expected:,.0f} right matches (Benedetti and Franconi), {why}. {sample}; where they "
+            "differ much, go by the larger."
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What singles out most, and how estimates for a sample are to be read."""
-        said = [self.on_sampling()] if self.sampling is not None else []
+        said = [self.on_sampling()] if self.sampling is not None and self.uniques else []
         for what, found in (("by itself", self.columns[:1]), ("as a pair", self.pairs[:1])):
             said += [
                 f"What singles out most {what}: {' and '.join(map(repr, one.columns))}, with "
@@ -158,7 +162,8 @@ class Linkage(Spoken):
     persons have some. Counts of persons: pinned to one record, to one class, and with fewer than
     `fewer_than` candidates. `homogeneous` counts, per sensitive column, persons whose candidates share one
     value. With `by_person` candidates are persons of the release, not records; `repeats` names columns of
-    the release that look as if they told persons apart though records were counted.
+    the release that look as if they told persons apart though records were counted. With `by_row` some
+    persons have several rows in the register, and its rows stand for persons in all of this.
     """
 
     persons: int
@@ -175,12 +180,18 @@ class Linkage(Spoken):
     homogeneous: tuple[Homogeneity, ...]
     by_person: bool = False
     repeats: tuple[Repeats, ...] = ()
+    by_row: bool = False
+
+    @property
+    def counted(self) -> str:
+        """What was looked for, in one word."""
+        return "rows" if self.by_row else "persons"
 
     def figures(self) -> tuple[tuple[str, str], ...]:
         """What was counted, each with its name."""
         what = "person" if self.by_person else "record"
         return (
-            ("persons in the register", f"{self.persons:,}"),
+            (f"{self.counted} in the register", f"{self.persons:,}"),
             ("with a candidate", f"{self.found:,}"),
             (f"pinned to one {what}", f"{self.one_record:,}"),
             ("pinned to one class", f"{self.one_class:,}"),
@@ -195,20 +206,22 @@ class Linkage(Spoken):
         """What the trial found, in a few sentences, without any cell."""
         why = "they are not in the release, or it shows nodes of a hierarchy that was not given"
         if not self.found:
-            return f"None of {self.persons:,} persons has a candidate in the release: {why}."
+            return f"None of {self.persons:,} {self.counted} has a candidate in the release: {why}."
         pinned = (
-            f"{self.one_record:,} of {self.persons:,} persons ({_share(self.one_record, self.persons)})"
+            f"{self.one_record:,} of {self.persons:,} {self.counted} "
+            f"({_share(self.one_record, self.persons)})"
         )
         what = "person" if self.by_person else "record"
+        every = "Every row" if self.by_row else "Everybody"
         lines = [
             f"{pinned} are pinned to one {what}.",
-            f"Everybody found has at least {self.fewest:,} candidate {what}{'s' * (self.fewest != 1)}, "
+            f"{every} found has at least {self.fewest:,} candidate {what}{'s' * (self.fewest != 1)}, "
             f"{self.median:g} in the middle.",
         ]
         if self.found < self.persons:
             lines.append(f"{self.persons - self.found:,} have no candidate: {why}.")
         lines += [
-            f"The value of {one.column!r} is certain for {one.persons:,} persons "
+            f"The value of {one.column!r} is certain for {one.persons:,} {self.counted} "
             f"({_share(one.persons, self.persons)})."
             for one in self.homogeneous
         ]

@@ -21,12 +21,12 @@ def check_named(named: Iterable[str], columns: Sequence[str], *, what: str = "ta
     if not absent:
         return
     listed = f"The {what} has no column {', '.join(repr(name) for name in absent)}."
-    if len(absent) < len(wanted):
-        raise DataError(f"{listed} Its columns are: {', '.join(columns)}.", column=absent[0])
     known = {column.casefold(): column for column in reversed(columns)}
     close = (get_close_matches(name.casefold(), known) for name in absent)
     near = dict.fromkeys(known[match] for matches in close for match in matches)
     meant = f" Did you mean {', '.join(repr(name) for name in near)}?" if near else ""
+    if len(absent) < len(wanted):
+        raise DataError(f"{listed}{meant} Its columns are: {', '.join(columns)}.", column=absent[0])
     many = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
     raise DataError(
         f"{listed}{meant} It has {many}: check the names, the delimiter, and that the first line holds the "

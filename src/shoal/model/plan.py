@@ -266,7 +266,7 @@ class Plan:
         if not _is_number(self.withhold) or not 0 <= self.withhold < 1:
             raise PlanError(
                 f"withhold = {self.withhold!r} is not a share of the rows. "
-                "Give a number of at least 0 and below 1.",
+                "Give a number of at least 0 and below 1: 0.05 for 5 %.",
                 field="withhold",
             )
         if self.stop_at is not None and not (_is_number(self.stop_at) and 1 <= self.stop_at < 1e9):

@@ -16,9 +16,11 @@ HARMLESS = r"^\s*[+-]?[\d.,]+([eE][+-]?\d+)?\s*%?\s*$|^[^\p{L}\d]*$"
 
 
 MONTH = r"(jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*"
-DAY = r"\d{1,2}[-/]\d{1,2}|\d{1,2}\.\d{1,2}\."
+DAYS = r"(?:0?[1-9]|[12]\d|3[01])"
+MONTHS = r"(?:0?[1-9]|1[0-2])"
+DAY = rf"{DAYS}[-/]{MONTHS}|{MONTHS}[-/]\d{{1,2}}|{DAYS}\.{MONTHS}\."
 DATE = rf"(?i)^({DAY}|{MONTH}[-/. ]?\d{{1,4}}|\d{{1,2}}[-/. ]?{MONTH})$"
-"""Bands, fractions and names of genes: 10-12, 3/4, SEPT2. What is a whole date may become one."""
+"""Bands, fractions and names of genes: 10-12, 3/4, 12-69, SEPT2. What is a whole date may become one."""
 
 
 def count_dates(table: pl.DataFrame) -> dict[str, int]:

@@ -5,6 +5,7 @@ Converters quote the cells they stumble over, so nothing of theirs leaves this f
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Any
 
@@ -47,8 +48,9 @@ def _from_others(frame: Any) -> tuple[Any, pl.DataFrame]:
             f"The table has doubled columns: {listed}. Rename them.", column=doubled[0] if doubled else None
         ) from None
     except TypeError:
+        aside = " Read a file with shoal.read_table(path)." if isinstance(frame, str | os.PathLike) else ""
         raise DataError(
-            "The table is not a frame Shoal knows. Give a pandas, Polars or Arrow frame."
+            f"The table is not a frame Shoal knows. Give a pandas, Polars or Arrow frame.{aside}"
         ) from None
     if isinstance(narrow, nw.LazyFrame):
         narrow = _collected(narrow)

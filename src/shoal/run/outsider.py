@@ -21,7 +21,8 @@ from shoal.model.plain import check_text
 from shoal.model.plan import RADIUS, SIZE, Plan, words_of
 from shoal.model.words import Names
 from shoal.read.frames import to_polars
-from shoal.read.guess import repeats_in
+from shoal.read.guess import person_keys, repeats_in
+from shoal.run.received import is_release
 
 if TYPE_CHECKING:
     from shoal.run.release import Release
@@ -49,7 +50,7 @@ def risk(
     Without `pairs`, columns are looked at alone and all together only, which takes a large table far less.
     `frame` may be a `Release`, whose plan says what is not said here.
     """
-    made: Release | None = frame if _is_release(frame) else None
+    made: Release | None = frame if is_release(frame) else None
     _, table = to_polars(frame if made is None else made.table)
     if made is not None and not quasi:
         others = {*made.plan.beside, made.plan.whom.count, SIZE, RADIUS}
@@ -91,7 +92,7 @@ def attack(
     `missing` are marks in the register for what the outsider does not know. `release` may be a `Release`,
     whose plan says what is not said here; its quasi-identifiers are then those of the register.
     """
-    if _is_release(release):
+    if is_release(release):
         plan = release.plan
         match = {name: _known(name, plan) for name in plan.quasi} if match is None else match
         dates = {**plan.kinds, **release.guessed}
@@ -135,7 +136,8 @@ def attack(
         unit=unit,
     )
     named = (*match, *words_of("sensitive", sensitive))
-    return replace(found, repeats=repeats_in(published, named, unit=unit, count=count))
+    by_row = bool(person_keys(known, without={part for one in match.values() for part in one.split("+")}))
+    return replace(found, repeats=repeats_in(published, named, unit=unit, count=count), by_row=by_row)
 
 
 def _trees(
@@ -197,11 +199,6 @@ def attack_series(
         hierarchies=_trees(match, known, hierarchies or {}),
         fewer_than=k,
     )
-
-
-def _is_release(what: Any) -> bool:
-    """Whether it is a release of ours, asked by name: whoever has none need not load what makes one."""
-    return type(what).__module__ == "shoal.run.release"
 
 
 def _known(name: str, plan: Plan) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
@@ -16,7 +15,8 @@ from shoal.model.names import check_named
 from shoal.model.plan import words_of
 from shoal.model.tabulation import Tabulated, Tabulation
 from shoal.model.words import Names
-from shoal.read.release import ReleaseRead, read_release
+from shoal.read.release import ReleaseRead
+from shoal.run.received import received
 
 __all__ = ["tabulate"]
 
@@ -28,7 +28,7 @@ Shares = list[tuple[str, float]]
 
 
 def tabulate(
-    release: ReleaseRead | str | os.PathLike[str],
+    release: Any,
     *,
     by: Names,
     widths: Mapping[str, float] | None = None,
@@ -43,7 +43,7 @@ def tabulate(
     and what may be at most, since one node may hold another.
 
     Args:
-        release: The published table, or what `read_release` gave.
+        release: The published table, what `read_release` gave, or a `Release`, which knows its trees.
         by: Columns to count by.
         widths: The width of a number column's bins, which begin at 0.
         hierarchies: Trees of columns that are published as nodes.
@@ -60,8 +60,7 @@ def tabulate(
         m  0  1.0  2
 
     """
-    if not isinstance(release, ReleaseRead):
-        release = read_release(release, hierarchies=hierarchies)
+    release = received(release, hierarchies=hierarchies)
     named = words_of("by", by)
     if not named:
         raise PlanError("Nothing says by which columns to count. Name at least one.", field="by")

@@ -24,8 +24,9 @@ from shoal.model.utility import Learned, Moment, Usefulness, Utility
 from shoal.model.words import Names
 from shoal.read.frames import to_polars
 from shoal.read.hierarchy import is_builder, parse_builder
-from shoal.read.release import read_release, typed_columns
+from shoal.read.release import typed_columns
 from shoal.run.anonymize import anonymize
+from shoal.run.received import is_release, received
 from shoal.run.shares import Shares, ValueAxis, as_numbers, axis_of, numbers_of, of_original, of_release
 
 __all__ = ["utility", "weights_for"]
@@ -58,7 +59,7 @@ def utility(
     """Measure what a release is good for, beside one of `mondrian` by the same plan.
 
     Args:
-        release: The published table, by its path.
+        release: The published table, by its path, or a `Release`, whose plan says what is not said here.
         original: The frame it was made from.
         certificate: The release's certificate, where it lies elsewhere.
         hierarchies: Trees of columns that are published as nodes; builders are known from the certificate.
@@ -73,7 +74,10 @@ def utility(
         Figures, and no cell.
 
     """
-    read = read_release(release, certificate=certificate)
+    if is_release(release):
+        hierarchies = {**release.plan.hierarchies, **(hierarchies or {})}
+        missing = missing or release.plan.missing
+    read = received(release, certificate=certificate)
     told, published = read.certificate, _with_ends(read.frame, read.certificate)
     plan = _plan_of(told, hierarchies or {}, words_of("missing", missing))
     _, before = to_polars(original)

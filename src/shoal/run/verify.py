@@ -47,6 +47,7 @@ from shoal.run.findings import (
 )
 from shoal.run.listed import list_findings, of_rows
 from shoal.run.plans import graphs_of
+from shoal.run.received import is_release
 from shoal.run.register import hiding
 from shoal.run.stated import Stated, person_findings, state_findings
 from shoal.run.verify_stream import verify_stream
@@ -59,7 +60,7 @@ __all__ = ["verify"]
 
 def verify(
     release: Any,
-    certificate: Any,
+    certificate: Any = None,
     *,
     original: Any = None,
     receipt: Any = None,
@@ -75,6 +76,7 @@ def verify(
 ) -> tuple[Finding, ...]:
     """Recompute what a certificate claims: everything holds where no finding's `holds` is False.
 
+    `release` may be a `Release`, which knows its certificate, trees, graphs and marks. Otherwise
     `release` and `original` are files or frames; `certificate` and `receipt` files or values. Hierarchies
     are needed for the loss of trees, graphs for that of regions, missing marks for the original. Lookups of
     published ids are looked for beside the release. `before` are files of releases that this one follows in
@@ -84,6 +86,12 @@ def verify(
     recomputed from the original. A release that would not fit into `memory`, two thirds of the machine's if
     not given, is read as a stream; of its original the fingerprint is then compared, and no row.
     """
+    if is_release(release):
+        plan = release.plan
+        certificate = release.certificate if certificate is None else certificate
+        hierarchies = {**plan.hierarchies, **(hierarchies or {})}
+        graphs, missing = {**plan.graphs, **(graphs or {})}, missing or plan.missing
+        lookups, release = {**release.lookups, **(lookups or {})}, release.table
     table: pl.DataFrame | None = None
     digest: str | None
     if isinstance(release, str | os.PathLike) and (

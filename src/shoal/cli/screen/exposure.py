@@ -28,7 +28,7 @@ def show_exposure(found: shoal.Exposure) -> None:
     for name, figure in found.figures():
         table.add_row(name, figure)
     console.print(Padding(table, (0, 2)))
-    if found.sampling is not None:
+    if found.sampling is not None and found.uniques:
         console.print(f"\n{found.on_sampling()}")
     for title, items in (
         ("columns that single out most", found.columns),
