@@ -309,3 +309,8 @@ def test_where_nothing_was_claimed_nothing_is_said_to_hold(written, capsys):
     line = next(line for line in capsys.readouterr().out.splitlines() if " factor " in line)
     assert line.startswith("-")
     assert f"all {len(findings) - 1} claims hold" in sum_up(findings)
+
+
+def test_a_certificate_that_is_not_there_is_told_as_such(tmp_path):
+    with pytest.raises(shoal.DataError, match="There is no file"):
+        shoal.verify(pl.DataFrame({"age": [1, 1]}), tmp_path / "none.json")

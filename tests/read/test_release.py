@@ -167,3 +167,16 @@ def test_a_release_as_it_was_made_is_counted_measured_and_verified(tmp_path):
         shoal.anonymize("in.csv", **WORDS)
     with pytest.raises(shoal.DataError, match="Did you mean 'born'"):
         shoal.anonymize(FRAME, k=2, quasi=["borne"], sensitive=["ill"])
+
+
+@pytest.mark.parametrize(("style", "method"), [("means", "mdav"), ("centres", "gather")])
+def test_cells_that_stand_for_a_class_are_not_counted_as_values(style, method):
+    words = {"quasi": ["age"], "sensitive": ["ill"], "style": style, "method": method}
+    release = shoal.anonymize(FRAME, k=2, **words)
+    with pytest.raises(shoal.PlanError, match=style):
+        shoal.tabulate(release, by="age")
+    if style == "means":  # whose sensitive cells are those of the records
+        assert shoal.tabulate(release, by="ill").records == 8
+    else:
+        with pytest.raises(shoal.PlanError, match=style):
+            shoal.tabulate(release, by="ill")

@@ -205,3 +205,13 @@ def test_a_bug_tells_its_type_alone(hand, monkeypatch):
     said = hand("risk", form=form_of(hand, k="6"))
     assert "RuntimeError" in said["failed"]
     assert "zqname" not in said["failed"]
+
+
+def test_marks_are_counted_as_missing(tmp_path):
+    from shoal.web.deeds import open_table
+
+    path = tmp_path / "in.csv"
+    path.write_text("age,weight\n[0-10),?\n[10-20),?\n[0-10),\n[10-20),[50-75)\n")
+    seen = open_table(Grip(tmp_path), lambda *_: None, path=str(path), name="in.csv")
+    assert [one["missing"] for one in seen["columns"]] == [0, 3]
+    assert seen["form"]["missing"] == "?"

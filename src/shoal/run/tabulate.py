@@ -116,6 +116,14 @@ def _reader(release: ReleaseRead, name: str, width: float | None) -> tuple[list[
             field="widths",
             column=name,
         )
+    plan = release.certificate.plan
+    if plan.style == "centres" or (name in plan.quasi and plan.style == "means"):
+        raise PlanError(
+            f"Column {name!r} has one cell for each class ({plan.style}), which does not say "
+            "what it covers: nobody can say what a count is at least and at most.",
+            field="by",
+            column=name,
+        )
     if f"{name}_middle" in frame.columns:
         raise PlanError(
             f"Column {name!r} is published by the middles of its ranges: how wide they were is gone, so "

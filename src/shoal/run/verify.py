@@ -329,6 +329,8 @@ def _former(path: Any) -> tuple[Certificate, str]:
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:
+    if not Path(path).exists():
+        raise DataError(f"There is no file {str(path)!r}. Check the name and the folder.")
     try:
         return Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError):

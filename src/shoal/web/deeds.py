@@ -76,12 +76,13 @@ def open_table(held: Grip, _: Say, *, path: str, name: str, plan: str | None = N
     held.suggestions = {one.name: one.hierarchy for one in guessed.columns}
     if plan is not None:
         form = form.laid_over(shoal.plan_words(plan))
+    marks = [mark.strip() for mark in form.missing.split(",") if mark.strip()]
     columns = [
         {
             "name": one.name,
             "cells": _sample(frame[one.name]),
             "distinct": one.distinct,
-            "missing": one.missing,
+            "missing": one.missing + _marked(frame[one.name], marks),
         }
         for one in guessed.columns
     ]
@@ -91,6 +92,13 @@ def open_table(held: Grip, _: Say, *, path: str, name: str, plan: str | None = N
         "columns": columns,
         "form": form.to_plain(),
     }
+
+
+def _marked(series: pl.Series, marks: list[str]) -> int:
+    """How many cells are marks for missing ones."""
+    import polars as pl
+
+    return int(series.str.strip_chars().is_in(marks).sum()) if series.dtype == pl.String and marks else 0
 
 
 def load_plan(_held: Grip, _: Say, *, form: Facts, path: str) -> Facts:
