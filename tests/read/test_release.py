@@ -180,3 +180,12 @@ def test_cells_that_stand_for_a_class_are_not_counted_as_values(style, method):
     else:
         with pytest.raises(shoal.PlanError, match=style):
             shoal.tabulate(release, by="ill")
+
+
+def test_rows_that_stand_for_several_records_count_as_such(tmp_path):
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "n": [10, 20, 30, 40], "ill": ["a", "b", "a", "b"]})
+    release = shoal.anonymize(frame, k=5, quasi=["age"], sensitive=["ill"], count="persons(n)")
+    for one in (release, release.write(tmp_path / "out.csv").table):
+        found = shoal.tabulate(one, by="ill")
+        assert found.records == 100
+        assert [(line.least, line.most) for line in found.lines] == [(40, 40), (60, 60)]

@@ -14,6 +14,7 @@ from shoal.errors import PlanError
 from shoal.model.names import check_named
 from shoal.model.plan import words_of
 from shoal.model.tabulation import Tabulated, Tabulation
+from shoal.model.whom import Whom
 from shoal.model.words import Names
 from shoal.read.release import ReleaseRead
 from shoal.run.received import received
@@ -68,7 +69,10 @@ def tabulate(
     check_named([name for name in named if name not in quasi], release.frame.columns)
     readers = [_reader(release, name, (widths or {}).get(name)) for name in named]
     columns = list(dict.fromkeys(column for names, _, _ in readers for column in names))
-    frame = release.frame.select(columns).group_by(columns, maintain_order=True).len("\0rows")
+    count = Whom.read(count=release.certificate.plan.count).count
+    records = pl.lit(1) if count is None else pl.col(count).cast(pl.Int64)
+    counted = release.frame.with_columns(records.alias("\0rows"))
+    frame = counted.group_by(columns, maintain_order=True).agg(pl.col("\0rows").sum())
     least: dict[tuple[str, ...], int] = {}
     most: dict[tuple[str, ...], int] = {}
     expected: dict[tuple[str, ...], float] = {}
@@ -92,7 +96,7 @@ def tabulate(
         Tabulated(key, least[key], *((None, None) if unknown else (expected[key], most[key])))
         for key in keys
     )
-    return Tabulation(named, release.frame.height, lines, unknown)
+    return Tabulation(named, int(counted["\0rows"].sum()), lines, unknown)
 
 
 def _is_unknown(release: ReleaseRead, name: str) -> bool:
