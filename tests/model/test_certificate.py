@@ -103,3 +103,11 @@ def test_a_ratio_promises_no_more_than_the_exact_one(value, share):
     assert ratio >= value / bound * (1 - 1e-7)
     assert shown_bound(value, bound) <= value * (1 + 2e-9)
     assert ratio <= value / bound * 1.03
+
+
+@pytest.mark.parametrize("bound", [2.6e-318, 5e-324, 1e-308, 1e-300])
+def test_a_ratio_is_a_number_or_unknown(bound):
+    """A bound far below the value: what no number can say is not written as infinity."""
+    ratio = shown_ratio(8.0, bound)
+    assert ratio is None or ratio < 1e301
+    json.dumps(ratio, allow_nan=False)

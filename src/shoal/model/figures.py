@@ -40,17 +40,22 @@ Places = Mapping[str, tuple[tuple[int, int] | None, ...]]
 """The same as places among the column's sorted values."""
 
 
+LARGEST = 1e300
+"""A bound so many times smaller says nothing, and a larger ratio may be no number."""
+
+
 def ratio_of(value: float, bound: float | None) -> float | None:
     """How far `value` can be from the best: 1 at 0, None where the bound says nothing.
 
-    >>> ratio_of(3.0, 2.0), ratio_of(0.0, 0.0), ratio_of(3.0, 0.0)
-    (1.5, 1.0, None)
+    >>> ratio_of(3.0, 2.0), ratio_of(0.0, 0.0), ratio_of(3.0, 0.0), ratio_of(8.0, 2.6e-318)
+    (1.5, 1.0, None, None)
     """
     if value <= 0.0:
         return 1.0
     if bound is None or bound <= 0.0:
         return None
-    return max(1.0, value / bound)
+    ratio = max(1.0, value / bound)
+    return ratio if ratio < LARGEST else None
 
 
 def round_up(figure: float, digits: int = DIGITS) -> float:
