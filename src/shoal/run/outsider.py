@@ -22,12 +22,11 @@ from shoal.model.plan import RADIUS, SIZE, Plan, words_of
 from shoal.model.words import Names
 from shoal.read.frames import to_polars
 from shoal.read.guess import person_keys, repeats_in
-from shoal.run.received import is_release
 
 if TYPE_CHECKING:
     from shoal.run.release import Release
 
-__all__ = ["attack", "attack_series", "risk"]
+__all__ = ["attack", "attack_series", "is_release", "risk"]
 
 
 def risk(
@@ -199,6 +198,11 @@ def attack_series(
         hierarchies=_trees(match, known, hierarchies or {}),
         fewer_than=k,
     )
+
+
+def is_release(what: Any) -> bool:
+    """Whether it is a release of ours, asked by name: whoever has none need not load what makes one."""
+    return type(what).__module__ == "shoal.run.release"
 
 
 def _known(name: str, plan: Plan) -> str:

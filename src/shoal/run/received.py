@@ -9,13 +9,9 @@ from typing import Any
 from shoal.errors import DataError
 from shoal.read.frames import to_polars
 from shoal.read.release import ReleaseRead, read_release, typed_columns
+from shoal.run.outsider import is_release
 
-__all__ = ["is_release", "received"]
-
-
-def is_release(what: Any) -> bool:
-    """Whether it is a release of ours, asked by name: whoever has none need not load what makes one."""
-    return type(what).__module__ == "shoal.run.release"
+__all__ = ["received"]
 
 
 def received(

@@ -26,7 +26,8 @@ from shoal.read.frames import to_polars
 from shoal.read.hierarchy import is_builder, parse_builder
 from shoal.read.release import typed_columns
 from shoal.run.anonymize import anonymize
-from shoal.run.received import is_release, received
+from shoal.run.outsider import is_release
+from shoal.run.received import received
 from shoal.run.shares import Shares, ValueAxis, as_numbers, axis_of, numbers_of, of_original, of_release
 
 __all__ = ["utility", "weights_for"]

@@ -46,8 +46,8 @@ from shoal.run.findings import (
     run_findings,
 )
 from shoal.run.listed import list_findings, of_rows
+from shoal.run.outsider import is_release
 from shoal.run.plans import graphs_of
-from shoal.run.received import is_release
 from shoal.run.register import hiding
 from shoal.run.stated import Stated, person_findings, state_findings
 from shoal.run.verify_stream import verify_stream
