@@ -36,7 +36,7 @@ class RowPieces:
 def lay_out(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[RowPieces, Groups]:
     """Give every input row its group; a row of several records may become several pieces."""
     label, shared = _labels(coded.row, coded.distinct, grouping)
-    rows: NDArray[np.integer] = np.flatnonzero(shared[coded.row])
+    rows: NDArray[np.integer] = _sharing(coded.row, coded.records, shared)
     if rows.size == 0:
         pieces = _whole(coded.records, label)
     else:
@@ -59,7 +59,7 @@ def deal(
 ) -> RowPieces:
     """The same by numbers alone: the distinct row of every row, and codes of what is published of it."""
     label, shared = _labels(row, distinct, grouping)
-    rows: NDArray[np.integer] = np.flatnonzero(shared[row])
+    rows: NDArray[np.integer] = _sharing(row, records, shared)
     if rows.size == 0:
         return _whole(records, label)
     keys = [one[rows] for one in published]
@@ -76,6 +76,14 @@ def _labels(
     first = np.full(distinct, WITHHELD, dtype=np.int32)  # a row without records is in no group
     first[grouping.distinct[::-1]] = grouping.group[::-1]
     return first[row], np.bincount(grouping.distinct, minlength=distinct) > 1
+
+
+def _sharing(
+    row: NDArray[np.int32], records: Integers | None, shared: NDArray[np.bool_]
+) -> NDArray[np.integer]:
+    """The rows of shared tuples; those without a record are in no group, whatever tuple they came to."""
+    its = shared[row]
+    return np.flatnonzero(its if records is None else its & (records > 0))
 
 
 def _whole(held: Integers | None, label: NDArray[np.int32]) -> RowPieces:
