@@ -18,7 +18,7 @@ def refusal(named, columns) -> str:
 
 def test_where_some_names_fit_all_columns_are_shown():
     said = refusal(["age", "zipp"], ["age", "zip", "sex"])
-    assert said == "The table has no column 'zipp'. Its columns are: age, zip, sex."
+    assert said == "The table has no column 'zipp'. Did you mean 'zip'? Its columns are: age, zip, sex."
 
 
 def test_where_none_fits_only_what_resembles_a_name_is_shown():
