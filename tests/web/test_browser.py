@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -68,7 +69,10 @@ class Window:
         if PICTURES and name in {"columns", "tree", "result"}:
             picture(page, name)
         page.set_viewport_size(NARROW)
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        with suppress(Exception):  # a window that just became narrow is laid out a moment later
+            page.wait_for_function(f"{beyond} <= 0", timeout=5_000)
+        wide = page.evaluate(beyond)
         assert wide <= 0, f"{name} is {wide} pixels wider than a narrow window, or than one at 200 %"
         page.set_viewport_size(WIDE)
         if not AXE.exists():
