@@ -18,7 +18,7 @@ from mixed_tables import mixed_table, mixed_words
 from shoal.engines.stream.under_way import Hands, resident, under_way
 
 ROWS, BATCH = 2_000_000, 250_000
-MEMORY = 1_100_000_000
+MEMORY = 1_000_000_000
 """The run takes 0.85 GB, and 0.96 where kernels are compiled first."""
 ADDRESSES = 6 << 30
 """Libraries reserve more addresses than they use memory; a run that held the table several times over would
