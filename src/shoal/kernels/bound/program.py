@@ -20,11 +20,11 @@ from shoal.kernels.bound.windows import worst_windows
 
 __all__ = ["go_on", "new_cuts"]
 
-STEPS = 100
-"""Primal-dual steps between two looks."""
+STEPS, PACE = 30, 0.5
+"""Primal-dual steps between two looks, and how far shares go in one, as a part of what they are."""
 FULL_LOOK = 8
 """Rounds from one look at all cells to the next, and to the next time that idle cuts are dropped."""
-INSIDE = 0.7
+INSIDE = 0.85
 """In the first half of the rounds windows are sought so far on the way from shares that hold to those of
 the pool: cuts found there are deeper."""
 SLACK, IDLE = 1e-4, 0.05
@@ -61,18 +61,18 @@ def go_on(
     """
     held = boxes.swept.held.astype(np.float64)
     share = share.copy()
-    pace = float(holds @ held / held.sum()) or float(most.mean()) or 1.0
-    mean = share
+    pace = PACE * (float(holds @ held / held.sum()) or float(most.mean()) or 1.0)
     for number in range(rounds):
         see(number / rounds)
-        mean, _ = take_steps(pool, held, share, most, STEPS, pace)
+        share, part = take_steps(pool, held, share, most, STEPS, pace)
+        pool = pool._replace(part=part)  # the means are nearer: the next steps begin with them
         inside = INSIDE if 2 * number < rounds else 1.0
         is_full = number % FULL_LOOK == FULL_LOOK - 1
-        sought = inside * mean + (1.0 - inside) * holds
+        sought = inside * share + (1.0 - inside) * holds
         more, found = new_cuts(boxes, sought, SLACK, None if is_full else near)
         if is_full:
             near = np.union1d(near, found)
-            has_room = pool.limit - loads(pool, mean) >= IDLE * pool.limit
+            has_room = pool.limit - loads(pool, share) >= IDLE * pool.limit
             pool = kept(pool, (pool.part > 1e-9) | ~has_room)
         pool = joined(pool, more, held.size)
-    return mean, pool
+    return share, pool

@@ -1,6 +1,11 @@
 """Windows that bear too much: in every cell those whose k largest shares exceed their cost most.
 
 A window is a run of a cell's rows in sweep order. A share per row is given; a window of cost c bears k * c.
+
+Most cells are passed over without a look at single windows. The k largest of some shares sum to at most
+k t and all that the shares have above t, for any level t. What a window has above t and what it costs are
+differences of two running sums, so that one pass over a cell tells how much too much any of its windows
+can bear.
 """
 
 from __future__ import annotations
@@ -22,6 +27,10 @@ MOST = 6
 APART = 0.8
 """Of two windows of a cell that have more of the shorter one in common the worse one is taken."""
 FAR = 1e300
+LEVELS = (0.95, 0.85, 0.75, 0.65, 0.5)
+"""Of what the cheapest window of a cell costs: levels by which cells are passed over."""
+ROUNDING = 1e-13
+"""Of a cell's dearest window: what running sums may lack."""
 
 
 class Windows(NamedTuple):
@@ -111,13 +120,69 @@ def _run(position, most, first, last):
     return position[last] - position[first]
 
 
+@inner
+def _excess(swept, entry, first, last, share, level, steep):
+    """At most what a window of a cell has above a level beyond `steep` times its run."""
+    held, place, edge = swept.held, swept.place, swept.edge
+    total = 0.0
+    low = -FAR  # the run up to where a window begins, less what stands before it
+    most = 0.0
+    at = first
+    while at < last and entry[at] < edge:
+        j = entry[at]
+        run = steep * place[j]
+        low = max(low, run - total)
+        total += max(0.0, share[j] - level) * held[j]
+        most = max(most, total - run + low)
+        at += 1
+    if at < last:  # rows that miss the sweep: alone, or with all others
+        before = total
+        for t in range(at, last):
+            total += max(0.0, share[entry[t]] - level) * held[entry[t]]
+        most = max(most, total - before, total - steep * swept.most)
+    return most
+
+
+@inner
+def _sum_above(value, held, begin, used, position, places, level, steep, before, best):
+    """What places have above a level, and what windows that end there or later have at most.
+
+    `before[x]` is what stands before place x; `best[x]` the most that a window up to a place from x on has
+    up to there, beyond `steep` times where it ends; rows that miss the sweep are left out.
+    """
+    total = 0.0
+    for x in range(places):
+        before[x] = total
+        for t in range(begin[x], begin[x] + used[x]):
+            if value[t] <= level:
+                break
+            total += (value[t] - level) * held[t]
+    before[places] = total
+    most = -FAR
+    for x in range(places - 1, -1, -1):
+        if position[x] < FAR:
+            most = max(most, before[x + 1] - steep * position[x])
+        best[x] = most
+
+
+@inner
+def _at_most(best, before, position, far, places, first, last, level, k, steep):
+    """At most what windows from place `first` that end at `last` or later have beyond their run."""
+    most = -FAR
+    if position[last] < FAR:
+        most = best[last] + steep * position[first]
+    if position[places - 1] == FAR:
+        most = max(most, before[places] - (steep * far if position[first] < FAR else 0.0))
+    return most - before[first] + k * level
+
+
 @entry
 def _look(swept, cube, floor, k, share, slack, cells, begin_of, stop_of, over_of):
     entry, start = cube.entry, cube.start
     longest = 0
     for c in cells:
         longest = max(longest, start[c + 1] - start[c])
-    value, ahead, back, position = (
+    value, before, best, position = (
         np.empty(longest + 1),
         np.empty(longest + 1),
         np.empty(longest + 1),
@@ -132,53 +197,30 @@ def _look(swept, cube, floor, k, share, slack, cells, begin_of, stop_of, over_of
     over = np.empty(longest + 1)
     heap = np.empty(min(k, longest) + 2)
     times = np.empty(min(k, longest) + 2, dtype=np.int64)
+    steep = k * (1.0 + slack)
     for at in range(cells.size):
         c = cells[at]
-        bears = k * floor[c] * (1.0 + slack)
         b, e = start[c], start[c + 1]
-        size, total, worth = 0, 0, 0.0
-        for t in range(b, e):
-            i = entry[t]
-            size, total, worth = put(heap, times, size, total, worth, share[i], swept.held[i], k)
-        if total < k or not worth - (total - k) * heap[0] > bears:
-            continue  # not even all rows of the cell are worth so much
         cost = cube.cost[c]
+        bears = steep * cost - ROUNDING * steep * (cost + swept.most)
+        level = floor[c]
+        is_light = not level < np.inf
+        for part in LEVELS:
+            if is_light:
+                break
+            level = part * floor[c]
+            is_light = k * level + _excess(swept, entry, b, e, share, level, steep) <= bears
+        if is_light:
+            continue
         places = _list_places(swept, entry, share, b, e, k, value, held, begin, used, position)
-        # the k largest from each place on, and up to each place
-        size, total, worth = 0, 0, 0.0
-        for x in range(places - 1, -1, -1):
-            size, total, worth = _join_place(
-                value, held, begin[x], used[x], heap, times, size, total, worth, k
-            )
-            ahead[x] = worth - (total - k) * heap[0] if total > k else worth
-        size, total, worth = 0, 0, 0.0
-        for x in range(places):
-            size, total, worth = _join_place(
-                value, held, begin[x], used[x], heap, times, size, total, worth, k
-            )
-            back[x] = worth - (total - k) * heap[0] if total > k else worth
+        _sum_above(value, held, begin, used, position, places, level, steep, before, best)
         for s in range(places):
             over[s] = 0.0
-            limit = ahead[s]
-            if limit <= bears:
-                for x in range(s + 1, places):
-                    over[x] = 0.0
-                break
-            # places beyond the last one cost more than all that stands up to there is worth
-            last = places - 1
-            while last >= s:
-                if k * (cost + _run(position, swept.most, s, last)) * (1.0 + slack) >= limit:
-                    last -= 1
-                elif back[last] < limit:
-                    limit = back[last]
-                else:
-                    break
-            if last < s or limit <= bears:
-                continue
             size, total, worth = 0, 0, 0.0
-            for q in range(s, last + 1):
-                price = k * (cost + _run(position, swept.most, s, q))
-                if limit <= price * (1.0 + slack) + over[s]:
+            least, closest = level, -FAR
+            for q in range(s, places):
+                limit = _at_most(best, before, position, swept.most, places, s, q, level, k, steep)
+                if limit <= bears + over[s]:
                     break
                 if total >= k and value[begin[q]] <= heap[0]:
                     continue
@@ -187,12 +229,18 @@ def _look(swept, cube, floor, k, share, slack, cells, begin_of, stop_of, over_of
                 )
                 if total < k:
                     continue
+                price = k * (cost + _run(position, swept.most, s, q))
                 now = worth - (total - k) * heap[0]
+                if now - price > closest:
+                    least, closest = heap[0], now - price
                 if now - price > max(price * slack, over[s]):
                     over[s] = now - price
                     until[s] = q
                 if value[begin[s]] < heap[0]:  # without its first place the window would be as heavy
                     break
+            if least != level:  # the level of the window that comes closest says most of those beside it
+                level = least
+                _sum_above(value, held, begin, used, position, places, level, steep, before, best)
         for which in range(begin_of.shape[1]):
             w = 0
             for s in range(1, places):
