@@ -63,8 +63,9 @@ from shoal.model.task import Task
 __all__ = ["MODES", "check_feasible", "enforce", "prepare"]
 
 MODES = {"exchange": EXCHANGE, "merge": MERGE, "apart": KEEP_APART}
-BLOCK = 2000
-"""Groups in a block: each failing group looks at all others of its block."""
+BLOCK, LEAST = 2000, 200
+"""Groups in a block: each failing group looks at all others of its block. Where records trade there are at
+least two, so that two cores are busy, unless they would be small."""
 
 SINGLE = 200_000
 """Up to so many records each is a piece of its own; of more, copies of k and more stay together."""
@@ -258,7 +259,8 @@ def _trade(
     """Groups that trade records with near ones, block by block."""
     label = np.unique(group, return_inverse=True)[1].ravel()
     chains = ruled.chains(label, int(label.max()) + 1)
-    todo = _blocks(chains, int(np.clip(LOOKS / group.size, 50, BLOCK)), random)
+    most = min(BLOCK, max(LEAST, -(-len(chains.group) // 2)))
+    todo = _blocks(chains, int(np.clip(LOOKS / group.size, 50, most)), random)
 
     def trade(mine: Integers) -> None:
         tallies, table = make_tallies(ruled.rules), make_room(ruled.codes.shape[1], near)
