@@ -143,3 +143,9 @@ def test_the_command_line_measures_and_weighs(tmp_path, monkeypatch, capfd):
     assert "zq" not in shown
     told = json.loads(run("utility", "out.csv", "--original", "in.csv", "--queries", "20", "--json"))
     assert [one["name"] for one in told["utility"]["tables"]] == ["crowd", "mondrian"]
+
+
+def test_a_place_is_left_aside() -> None:
+    frame = pl.DataFrame({"age": [20, 21, 60, 61] * 5, "lat": [1.0, 2.0] * 10, "lon": [3.0, 4.0] * 10})
+    release = shoal.anonymize(frame, k=2, quasi=["age", "home"], kinds={"home": "place(lat, lon)"})
+    assert set(shoal.utility(release, frame).tables[0].marginals) == {"age"}

@@ -159,6 +159,24 @@ def test_answers_follow_what_is_found(tmp_path):
     assert kept.questions[0].answer == "to be judged"
 
 
+def test_a_release_is_reported_as_its_files_are(tmp_path):
+    frame = original()
+    release = shoal.anonymize(frame, **PLAN, method="mondrian")
+    found = shoal.report(release, path=tmp_path / "r.html", original=frame)
+    assert found.holds
+    assert found.utility is not None
+    assert found == release.report(tmp_path / "again.html", original=frame)
+    files = release.write(tmp_path / "out.csv")
+    of_files = shoal.report(files.table, files.certificate, original=frame)
+    assert (found.utility, found.linkage, found.before) == (
+        of_files.utility,
+        of_files.linkage,
+        of_files.before,
+    )
+    with pytest.raises(shoal.PlanError, match="Give the certificate"):
+        shoal.report(files.table)
+
+
 def test_persons_are_told_by_the_certificate_alone(tmp_path):
     frame = original().with_columns(pl.Series("who", [f"zq{row // 2}" for row in range(ROWS)]))
     release = shoal.anonymize(frame, **PLAN, unit="who", method="mondrian")

@@ -193,8 +193,8 @@ class Release:
         from shoal.run.report import report
 
         return report(
-            self.table if files is None else files.table,
-            self.certificate if files is None else files.certificate,
+            self if files is None else files.table,
+            None if files is None else files.certificate,
             path,
             original=original,
             receipt=None if files is None else files.receipt,

@@ -30,7 +30,7 @@ from shoal.read.hierarchy import is_builder, parse_builder
 from shoal.read.table import read_table
 from shoal.run.answers import questions_of, treated_columns
 from shoal.run.listed import mixed_beside, of_rows
-from shoal.run.outsider import attack
+from shoal.run.outsider import attack, is_release
 from shoal.run.utility import utility
 from shoal.run.verify import verify
 
@@ -49,7 +49,7 @@ File = str | os.PathLike[str]
 
 def report(
     release: Any,
-    certificate: Any,
+    certificate: Any = None,
     path: File | None = None,
     *,
     original: Any = None,
@@ -66,9 +66,10 @@ def report(
 
     The page is written to `path`, where one is given, also if claims do not hold: it then says so first.
     It holds column names and counts and no cell. `release`, `certificate`, `original`, `receipt`,
-    `hierarchies`, `graphs`, `lookups` and `missing` are as `verify` takes them; with the original, the
-    risk before is measured and a linkage trial is run. `context` says what only people know (purpose,
-    recipients, ...), as a `Context` or its YAML file. `inputs` are files that must not be overwritten.
+    `hierarchies`, `graphs`, `lookups` and `missing` are as `verify` takes them, so that a `Release` needs
+    no certificate; with the original, the risk before is measured and a linkage trial is run. `context`
+    says what only people know (purpose, recipients, ...), as a `Context` or its YAML file. `inputs` are
+    files that must not be overwritten.
     """
     given = [release, certificate, original, receipt, context]
     inputs = [*inputs, *(one for one in given if isinstance(one, str | os.PathLike))]
@@ -76,6 +77,13 @@ def report(
     about = read_context(context) if isinstance(context, str | os.PathLike) else context or Context()
     if not isinstance(about, Context):
         raise PlanError("The context is neither a file nor a shoal.Context.")
+    made_here = is_release(release)
+    if made_here:
+        certificate = release.certificate if certificate is None else certificate
+        hierarchies = {**release.plan.hierarchies, **(hierarchies or {})}
+        missing = missing or release.plan.missing
+    elif certificate is None:
+        raise PlanError("Give the certificate of the release, or the Release itself.", field="certificate")
     table, digest = _table_of(release, delimiter)
     before = None if original is None else _table_of(original, delimiter)[0]
     findings = verify(
@@ -101,15 +109,16 @@ def report(
         missing=missing,
         mixed_apart=mixed_beside(release, _certificate_of(certificate, digest)),
     )
-    if before is not None and made.holds and isinstance(release, str | os.PathLike):
-        made = replace(made, utility=_good_for(release, certificate, before, hierarchies or {}, missing))
+    if before is not None and made.holds and (made_here or isinstance(release, str | os.PathLike)):
+        told = None if made_here else certificate
+        made = replace(made, utility=_good_for(release, told, before, hierarchies or {}, missing))
     if target is not None:
         write_report(made, target)
     return made
 
 
 def _good_for(
-    release: File,
+    release: Any,
     certificate: Any,
     original: pl.DataFrame,
     hierarchies: Mapping[str, Hierarchy | Builder],
@@ -244,7 +253,9 @@ def _certificate_of(certificate: Any, digest: str | None) -> Certificate:
 
 
 def _table_of(table: Any, delimiter: str | None) -> tuple[pl.DataFrame, str | None]:
-    """A frame from a file, with its SHA-256, or from any frame."""
+    """A frame from a file, with its SHA-256, or from any frame or release."""
+    if is_release(table):
+        table = table.table
     if not isinstance(table, str | os.PathLike):
         return to_polars(table)[1], None
     frame = read_table(os.fspath(table), delimiter=delimiter).frame

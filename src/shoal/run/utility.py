@@ -83,7 +83,8 @@ def utility(
     plan = _plan_of(told, hierarchies or {}, words_of("missing", missing))
     _, before = to_polars(original)
     check_named([*plan.columns, *([target] if target is not None else [])], before.columns)
-    axes = [axis_of(before[name], told.plan.kinds.get(name, "label"), plan) for name in plan.quasi]
+    single = [name for name in plan.quasi if name in before.columns]  # a place is made of two columns
+    axes = [axis_of(before[name], told.plan.kinds.get(name, "label"), plan) for name in single]
     usable = [axis for axis in axes if axis is not None]
     if not usable:
         raise DataError("No quasi-identifier of this release is a number, date, tree or label.")
