@@ -338,3 +338,12 @@ def test_the_engine_refuses_in_its_own_name() -> None:
         pytest.skip(reason)
     plan = shoal.Plan(**mixed_words())
     assert engines.load("spark").settle(plan) == plan
+
+
+def test_ends_are_coded_as_in_a_stream(spark: Any, frame: pl.DataFrame) -> None:
+    words = {"k": 4, "quasi": ["cost", "town"], "hierarchies": {"cost": "top(30) + bottom(4) + bins(5)"}}
+    table = home(shoal.anonymize(on(spark, frame), **CUTS, **words).table)
+    assert table.equals(shoal.anonymize(frame, engine="stream", **CUTS, **words).table.collect())
+    cells = {cell for cell in table["cost"].to_list() if cell is not None}
+    assert {">= 30", "<= 4"} <= cells
+    assert all(4 < int(cell) < 30 for cell in cells if cell.isdigit())

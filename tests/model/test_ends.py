@@ -16,12 +16,12 @@ from shoal.read.hierarchy import parse_builder
     ("text", "value", "path"),
     [
         ("top(90)", "89.99", []),
-        ("top(90)", "90", [">= 90"]),
+        ("top(90)", "90", []),
         ("top(90, 80)", "85", [">= 80"]),
-        ("top(90, 80)", "1e3", [">= 90", ">= 80"]),
-        ("bottom(18)", "18", ["<= 18"]),
+        ("top(90, 80)", "1e3", [">= 80"]),
+        ("bottom(18)", "18", []),
         ("bottom(18)", "18.01", []),
-        ("bottom(-1.5, 0)", "-2", ["<= -1.5", "<= 0"]),
+        ("bottom(-1.5, 0)", "-2", ["<= 0"]),
         ("round(10)", "45", ["~50"]),
         ("round(10)", "44.999", ["~40"]),
         ("round(10)", "-5", ["~0"]),
@@ -33,6 +33,22 @@ def test_where_a_number_stands(text: str, value: str, path: list[str]) -> None:
     builder = parse_builder(text)
     assert builder.text == text
     assert list(builder.path(value)) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "leaf"),
+    [
+        ("top(90)", "89.99", "89.99"),
+        ("top(90)", "90", ">= 90"),
+        ("top(90, 80)", "85", "85"),
+        ("top(90, 80)", "1e3", ">= 90"),
+        ("bottom(18)", "18.0", "<= 18"),
+        ("bottom(-1.5, 0)", "-2", "<= -1.5"),
+        ("round(10)", "45", "45"),
+    ],
+)
+def test_which_leaf_stands_for_a_number(text: str, value: str, leaf: str) -> None:
+    assert parse_builder(text).leaf(value) == leaf
 
 
 @pytest.mark.parametrize(

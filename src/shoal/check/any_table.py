@@ -13,6 +13,7 @@ from shoal.check.kanonymity import classes_of, records_of, too_small
 from shoal.check.persons import standing_of
 from shoal.check.rules import broken, rulings_of, unit_ruling
 from shoal.errors import DataError, PlanError
+from shoal.model.ends import check_measure
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.names import check_named
 from shoal.model.rule import Rule
@@ -102,6 +103,7 @@ def _trees(
                 column=rule.column,
             )
         tree = given[rule.column]
+        check_measure(tree, rule.column)
         values = series.cast(pl.String).unique()
         if isinstance(tree, Builder):
             tree = tree.build(values.to_list(), column=rule.column)

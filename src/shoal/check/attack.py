@@ -153,14 +153,13 @@ def axes_of(
                 column=name,
             )
         for side, part in enumerate(parts):
-            person, values = _distinct([said[part]])
+            person, values = _distinct([said[part] if tree is None else said[part].replace(tree.within)])
             codes.append(person)
             sides = [_cell(cell, side, len(parts)) for cell in cells]
             if tree is None:
                 _check_readable(name, part, sides, [value[0] for value in values if value[0] is not None])
-            known.append(
-                ([value[0] for value in values], sides, place, tree.nodes(of_others=True) if tree else None)
-            )
+            nodes = tree.nodes(of_others=True) if tree is not None else None
+            known.append(([value[0] for value in values], sides, place, nodes))
     key, _ = join_codes(((code, int(code.max()) + 1) for code in codes), register.height)
     _, first, alike, weight = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
     columns = [KnownColumn(code[first], *rest) for code, rest in zip(codes, known, strict=True)]

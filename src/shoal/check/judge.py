@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.check import centres
 from shoal.check.diversity import measure
+from shoal.check.ends import beyond_ends, coding_of
 from shoal.check.kanonymity import Classes, too_small
 from shoal.check.loss import (
     PublishedCells,
@@ -32,7 +33,7 @@ from shoal.model.pseudonym import Key
 from shoal.model.verdict import ColumnLoss, Ruling, Verdict
 from shoal.model.whom import Behind
 
-__all__ = ["judge", "verdict_of", "wrong_columns"]
+__all__ = ["judge", "ruler_by", "verdict_of", "wrong_columns"]
 
 _MEASURED = ("generalize", "suppress")
 """Styles whose cells say what they cover; others publish values that stand for a whole group."""
@@ -57,7 +58,7 @@ def judge(
     is judged. `persons` says who stands behind each published line, which the table itself never does, and
     `named` which identifier; `trees` are those of rules, `key` that of pseudonyms.
     """
-    rulers = [(column, ruler_of(column, loss=plan.loss)) for column in columns]
+    rulers = [(column, ruler_by(plan, column)) for column in columns]
     if plan.style == "centres":
         return _judge_centres(
             table, plan, rulers, withheld=withheld, judge_k=judge_k, persons=persons, trees=trees or {}
@@ -75,7 +76,7 @@ def judge(
         reasons += too_small(classes, plan.k)
     if classes.total == 0:
         reasons += ("The table holds no records.",)
-    reasons += wrong_pseudonyms(table, plan, named, key)
+    reasons += wrong_pseudonyms(table, plan, named, key) + _told_too_much(table, plan)
     ruled = [rule for rule in plan.rules_read if rule.column in table.columns]
     rulings = rulings_of(table, classes, ruled, trees or {})
     standing, unsaid, ruled_persons = _persons(plan, classes, persons, judge_k=judge_k)
@@ -94,6 +95,11 @@ def judge(
         rules=rulings,
         standing=standing,
     )
+
+
+def ruler_by(plan: Plan, column: Column) -> Ruler | None:
+    """The ruler of a column, by what the plan says of it."""
+    return ruler_of(column, loss=plan.loss, coding=coding_of(plan.hierarchies, column.name))
 
 
 def _judge_centres(
@@ -119,6 +125,7 @@ def _judge_centres(
     if classes.total == 0:
         reasons += ("The table holds no records.",)
     reasons += tuple(centres.faults(table, classes, [ruler for _, ruler in rulers], counted))
+    reasons += _told_too_much(table, plan)
     read = {name: centres.unfold(table[name], classes) for name in counted if name in table.columns}
     # what cannot be read has been said and is not measured
     unfolded = {name: (values, held) for name, (values, held, unfit) in read.items() if not unfit}
@@ -219,6 +226,19 @@ def wrong_columns(columns: Sequence[str], plan: Plan, wanted: Sequence[str]) -> 
     if present:
         reasons += (f"The table still holds the identifier {', '.join(present)}.",)
     return reasons
+
+
+def _told_too_much(table: pl.DataFrame, plan: Plan) -> tuple[str, ...]:
+    """Cells that say more of a coded end; ranges, nodes and sets are read anyway."""
+    if plan.style in _MEASURED:
+        return ()
+    found = beyond_ends([table], plan.hierarchies)
+    return tuple(
+        f"Column {name!r}: the cells of {rows} records tell more of a value beyond the limit of "
+        f"{getattr(plan.hierarchies[name], 'text', '')} than that it is beyond."
+        for name, rows in found.items()
+        if rows
+    )
 
 
 def _losses(

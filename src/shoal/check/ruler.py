@@ -10,8 +10,10 @@ from datetime import date, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.check.ends import is_beyond
 from shoal.model.cell import SUPPRESSED, parse_box, parse_range, parse_set, parse_value
 from shoal.model.column import SET, Column
+from shoal.model.hierarchy import Builder
 
 __all__ = ["NODES", "PLACES", "RANGES", "SETS", "STARS", "Reading", "Ruler", "ruler_of"]
 
@@ -43,8 +45,8 @@ class Ruler:
     A suppressed cell loses the whole column, whatever stands in it: it tells nothing. `missing` is the code
     of missing cells: -1 where the column has none, None where that is not known. What is None of `nodes`
     (name -> first leaf, last leaf, level), `places` (value -> code) and `numbers` (value of each code) is
-    not known and not judged. A place has two `sides`, each read like a range and divided by the whole;
-    `parts` are the columns it is made of.
+    not known and not judged. A cell that tells more than the ends of `coding` let it does not fit. A place
+    has two `sides`, each read like a range and divided by the whole; `parts` are the columns it is made of.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Ruler:
     numbers: NDArray[np.float64] | None = None
     sides: tuple[Ruler, ...] = ()
     parts: tuple[str, ...] = ()
+    coding: Builder | None = None
 
     def read(self, cell: str | None) -> Reading | None:
         """Understand a cell; None where it does not fit the column."""
@@ -69,6 +72,8 @@ class Ruler:
             return None if self.missing == -1 else Reading(0.0, self._run(self.missing))
         if cell == SUPPRESSED:
             return self._anything()
+        if self.coding is not None and is_beyond(cell, self.coding):
+            return None
         if self.published == RANGES:
             return self._between(*parse_range(cell))
         if self.published == NODES:
@@ -171,7 +176,7 @@ class Ruler:
         return None if code is None else ((code, code),)
 
 
-def ruler_of(column: Column, *, loss: str) -> Ruler | None:
+def ruler_of(column: Column, *, loss: str, coding: Builder | None = None) -> Ruler | None:
     """The ruler of a coded column; None for kinds that are not published as one cell."""
     if len(column.axes) == 2:
         return place_ruler(
@@ -210,6 +215,7 @@ def ruler_of(column: Column, *, loss: str) -> Ruler | None:
         nodes=nodes,
         places=places,
         numbers=numbers,
+        coding=coding,
     )
 
 

@@ -15,10 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check.inside import hold
+from shoal.check.judge import ruler_by
 from shoal.check.kanonymity import Classes, classes_of, records_of
 from shoal.check.kept import Told, judge_kept
 from shoal.check.loss import published_names, read_column
-from shoal.check.ruler import ruler_of
 from shoal.check.rules import rule_on
 from shoal.model.as_run import AsRun
 from shoal.model.coded import Coded
@@ -256,7 +256,7 @@ def shown_of(
     unfit = 0
     for place, column in enumerate(ground.columns):
         extent = float(np.ptp(column.numbers[0])) if column.numbers and column.numbers[0].size else 0.0
-        ruler = ruler_of(replace(column, denominator=extent or column.denominator), loss=plan.loss)
+        ruler = ruler_by(plan, replace(column, denominator=extent or column.denominator))
         assert ruler is not None, "numbers, dates and trees have rulers"
         cells = read_column(table, published_names(ruler, plan.cells), ruler, records)
         unfit = max(unfit, cells.unfit)

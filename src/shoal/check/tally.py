@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.check.apart import CellsSeen
 from shoal.check.diversity import worst_of
-from shoal.check.judge import wrong_columns
+from shoal.check.judge import ruler_by, wrong_columns
 from shoal.check.kanonymity import Classes
 from shoal.check.loss import total_of
 from shoal.check.mix import mix_of
@@ -24,7 +24,7 @@ from shoal.check.passing import RECORDS, ValuesThere, changes
 from shoal.check.persons import Standing
 from shoal.check.ranges import read_spans
 from shoal.check.risk import persons_of, risk_of
-from shoal.check.ruler import Ruler, ruler_of
+from shoal.check.ruler import Ruler
 from shoal.check.rules import Close, close_on, rule_on, unit_ruling
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
@@ -216,7 +216,7 @@ class JudgedClasses(ClassTally):
         trees: Mapping[str, Hierarchy],
     ) -> None:
         super().__init__(
-            {column.name: ruler_of(column, loss=plan.loss) for column in columns},
+            {column.name: ruler_by(plan, column) for column in columns},
             plan.rules_read,
             spreads,
             trees,

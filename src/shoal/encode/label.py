@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.encode.number import to_numbers, whole_days
 from shoal.encode.tree import look_up, to_text
 from shoal.model.column import TREE, Axis, Column
+from shoal.model.hierarchy import Builder
 from shoal.model.kind import Kind
 from shoal.model.plan import Plan
 
@@ -38,6 +39,11 @@ def encode_suppressed(
     if kind.name in {"number", "date"}:
         to_numbers(series, kind)  # a number column with text is an error in every style
         series = whole_days(series)
+    tree = plan.hierarchies.get(series.name)
+    if isinstance(tree, Builder) and tree.ends:  # no star is needed for a value to be one with others
+        cells = to_text(series)
+        built = tree.build(cells.drop_nulls().unique().to_list(), column=series.name)
+        series = cells.replace(built.within)
     text, values, codes, has_missing = _coded_text(series)
     size = len(values) + has_missing
     axis = Axis(

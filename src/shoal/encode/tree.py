@@ -27,7 +27,7 @@ def climb(series: pl.Series, plan: Plan) -> tuple[Hierarchy, NDArray[np.int32], 
     tree = plan.hierarchies[series.name]
     if isinstance(tree, Builder):
         tree = tree.build(text.drop_nulls().unique().to_list(), column=series.name)
-    codes, missing = look_up(text, tree.leaves)
+    codes, missing = look_up(text.replace(tree.within) if tree.within else text, tree.leaves)
     strange = missing - text.null_count()
     if strange:
         raise DataError(

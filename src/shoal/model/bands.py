@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["Band", "usual_width"]
+__all__ = ["Band", "in_full", "number_in", "usual_width"]
 
 _NUMBER = r"-?\d{1,15}(?:\.\d{1,15})?"
 _CLOSED = re.compile(rf"([\[(]?)\s*({_NUMBER})\s*(?:-|\u2013|,|\bto\b|\bbis\b)\s*({_NUMBER})\s*([\])]?)")
@@ -52,6 +53,35 @@ class Band:
         is_whole = self.low.denominator == self.high.denominator == 1
         return self.high - self.low + (1 if is_whole and not self.is_half_open else 0)
 
+    @property
+    def name(self) -> str:
+        """An open band as it is published: `>= 90`, `<= 5`."""
+        limit = self.low if self.low is not None else self.high
+        assert limit is not None, "a band has an end"
+        sign = ">=" if self.low is not None else "<="
+        return f"{sign} {in_full(limit.numerator, limit.denominator)}"
+
+    def holds(self, text: str) -> bool:
+        """Whether a number or a band, as text, lies in this open one.
+
+        Raises ValueError or ArithmeticError where the text is neither, or a band that crosses the limit.
+
+        >>> Band(Fraction(90), None).holds("95.5"), Band(Fraction(90), None).holds("90+")
+        (True, True)
+        """
+        band = Band.parse(text) or Band(number_in(text), number_in(text))
+        if self.low is not None:
+            inside = band.low is not None and band.low >= self.low
+            below = band.high is not None and band.high < self.low
+            outside = below or (band.is_half_open and band.high == self.low)
+        else:
+            assert self.high is not None, "a band has an end"
+            inside = band.high is not None and band.high <= self.high
+            outside = band.low is not None and band.low > self.high
+        if inside == outside:
+            raise ValueError
+        return inside
+
     def bin(self, width: Fraction) -> Fraction | None:
         """Where the bin of `width` that holds it whole begins; None where it crosses an edge or is open."""
         if self.low is None or self.high is None:
@@ -74,3 +104,25 @@ def usual_width(texts: Iterable[str]) -> Fraction | None:
     if widths.total() < 2:
         return None
     return min(widths, key=lambda width: (-widths[width], width))
+
+
+def number_in(text: str) -> Fraction:
+    """The number that a text is; ValueError or ArithmeticError where it is none that we can count with."""
+    number = Decimal(text)
+    if not number.is_finite() or abs(number.adjusted()) > 300:
+        raise ValueError
+    return Fraction(number)
+
+
+def in_full(top: int, bottom: int) -> str:
+    """A fraction in full: 1200000, 0.25. Needs one that has finitely many decimals."""
+    if bottom == 1:
+        return str(top)
+    number, places = Fraction(top, bottom), 0
+    while number.denominator != 1:
+        number *= 10
+        places += 1
+    if places == 0:
+        return str(number)
+    digits = str(abs(number.numerator)).rjust(places + 1, "0")
+    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"

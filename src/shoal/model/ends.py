@@ -1,4 +1,4 @@
-"""Builders for numbers whose ends, or last digits, tell much: nodes for the ends, and rounding."""
+"""Builders for numbers whose ends, or last digits, tell much: top and bottom coding, and rounding."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from decimal import Decimal
 from fractions import Fraction
 
 from shoal.errors import PlanError
-from shoal.model.hierarchy import Builder, in_full
+from shoal.model.bands import Band, in_full, number_in
+from shoal.model.hierarchy import Builder, Hierarchy, begin_of
 
-__all__ = ["bottom", "rounded", "top"]
+__all__ = ["bottom", "check_measure", "rounded", "top"]
 
 
 def top(*limits: float) -> Builder:
-    """Levels in which ever more of the greatest numbers are one: `top(90)`, `top(90, 80)` for ages.
+    """All numbers from a limit on as one, `>= 90`: `top(90)`; `top(90, 80)` has a node `>= 80` besides.
 
-    A class whose records share a value beyond the limit publishes that value: recode the column beforehand
-    where none may be published.
+    No release says more of a number beyond the first limit.
 
-    >>> top(90, 80).build(["70", "85", "90", "101"], column="age").nodes()[">= 90"]
-    (2, 3, 1)
+    >>> top(90, 80).build(["70", "85", "90", "101"], column="age").leaves
+    ('70', '85', '>= 90')
     """
-    return _ends("top", ">=", limits, falling=True)
+    return _ends("top", limits, falling=True)
 
 
 def bottom(*limits: float) -> Builder:
-    """Levels in which ever more of the least numbers are one: `bottom(18)`, `bottom(18, 25)` for ages.
+    """All numbers up to a limit as one, `<= 18`: `bottom(18)`; `bottom(18, 25)` has a node `<= 25` besides.
 
-    As with `top`, a class whose records share a value publishes it.
+    No release says more of a number below the first limit.
     """
-    return _ends("bottom", "<=", limits, falling=False)
+    return _ends("bottom", limits, falling=False)
 
 
 def rounded(width: float) -> Builder:
@@ -40,14 +40,25 @@ def rounded(width: float) -> Builder:
     exact = Fraction(str(width))
 
     def path(value: str) -> list[str]:
-        number = _number(value)
-        nearest = (number / exact + Fraction(1, 2)) // 1 * exact
+        nearest = (number_in(value) / exact + Fraction(1, 2)) // 1 * exact
         return [f"~{in_full(nearest.numerator, nearest.denominator)}"]
 
     return Builder(f"round({in_full(exact.numerator, exact.denominator)})", path, Decimal)
 
 
-def _ends(name: str, sign: str, limits: tuple[float, ...], *, falling: bool) -> Builder:
+def check_measure(tree: Hierarchy | Builder, column: str) -> None:
+    """Refuse ends where a hierarchy only measures: the column is published as it is."""
+    if isinstance(tree, Builder) and tree.ends:
+        raise PlanError(
+            f"The hierarchy of column {column!r} is {tree.text}, which codes cells; that of a sensitive "
+            "column only measures, and its cells are published as they are. Recode the column beforehand, "
+            "or measure by bins or bands.",
+            field="hierarchies",
+            column=column,
+        )
+
+
+def _ends(name: str, limits: tuple[float, ...], *, falling: bool) -> Builder:
     if not limits or not all(math.isfinite(limit) for limit in limits):
         raise PlanError(
             f"{name} needs a number, such as {name}({90 if falling else 18}).", field="hierarchies"
@@ -56,18 +67,10 @@ def _ends(name: str, sign: str, limits: tuple[float, ...], *, falling: bool) -> 
     if any(after >= before if falling else after <= before for before, after in itertools.pairwise(exact)):
         order = "falling" if falling else "rising"
         raise PlanError(f"{name} needs its numbers {order}, the outermost first.", field="hierarchies")
-    names = [f"{sign} {in_full(limit.numerator, limit.denominator)}" for limit in exact]
+    coded, *wider = [Band(limit, None) if falling else Band(None, limit) for limit in exact]
 
     def path(value: str) -> list[str]:
-        number = _number(value)
-        pairs = zip(names, exact, strict=True)
-        return [said for said, limit in pairs if (number >= limit if falling else number <= limit)]
+        return [band.name for band in wider if band.holds(value)]
 
-    return Builder(f"{name}({', '.join(said.partition(' ')[2] for said in names)})", path, Decimal)
-
-
-def _number(value: str) -> Fraction:
-    number = Decimal(value)
-    if not number.is_finite() or abs(number.adjusted()) > 300:
-        raise ValueError
-    return Fraction(number)
+    text = ", ".join(in_full(limit.numerator, limit.denominator) for limit in exact)
+    return Builder(f"{name}({text})", path, begin_of, (coded,), is_bare=not wider)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoal.errors import PlanError
+from shoal.model.ends import check_measure
+from shoal.model.hierarchy import Builder
 from shoal.model.series import SCHOOL, SINCE
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ __all__ = [
     "RADIUS",
     "SIZE",
     "check_centres",
+    "check_ends",
     "check_pseudonym",
     "check_register",
     "unfit_for_register",
@@ -68,6 +71,20 @@ def check_register(plan: Plan) -> None:
 def check_centres(plan: Plan) -> None:
     """The style `centres` has columns of its own."""
     _check_free(plan, (SIZE, RADIUS), "The style 'centres'", "style")
+
+
+def check_ends(plan: Plan) -> None:
+    """Ends are coded in trees: not in columns that are published as they are, nor in regions."""
+    for name, tree in plan.hierarchies.items():
+        kind = plan.kind(name)
+        if name not in plan.quasi:
+            check_measure(tree, name)
+        elif isinstance(tree, Builder) and tree.ends and kind is not None and kind.name == "region":
+            raise PlanError(
+                f"Column {name!r} is a region, which has no ends to code. Leave out {tree.text}.",
+                field="hierarchies",
+                column=name,
+            )
 
 
 def _check_free(plan: Plan, names: tuple[str, str], what: str, field: str) -> None:

@@ -10,20 +10,19 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
 from shoal.errors import DataError, PlanError
-from shoal.model.bands import Band
+from shoal.model.bands import Band, in_full, number_in
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Builder", "Hierarchy", "bins", "flat", "in_full", "prefixes"]
+__all__ = ["Builder", "Hierarchy", "begin_of", "bins", "flat", "prefixes"]
 
 ROOT = "*"
 MOST_LEVELS = 100
@@ -37,7 +36,8 @@ class Hierarchy:
     leaf) holds the run of leaves below the highest ancestor whose height is at most `level`. Row 0 is
     every leaf alone, the last row is the root. A node is known by its run; a chain of only children is
     one node under the lowest name of the chain, and `names` are unique. `others` are the other names of
-    chains: we publish none of them, but other tools do.
+    chains: we publish none of them, but other tools do. `within` has values that are no leaves themselves,
+    since one leaf stands for several, each with its leaf.
     """
 
     leaves: tuple[str, ...]
@@ -45,6 +45,11 @@ class Hierarchy:
     last: NDArray[np.int32]
     names: dict[tuple[int, int], str] = field(repr=False)
     others: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False)
+    within: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def leaf_of(self, value: str) -> str:
+        """The leaf that stands for a value: mostly the value itself."""
+        return self.within.get(value, value)
 
     @property
     def height(self) -> int:
@@ -216,22 +221,66 @@ def _name(
 class Builder:
     """A hierarchy that is made from the values a table turns out to hold.
 
-    `text` repeats the builder as it is written in a plan, such as `prefixes(5, 3, 0)`.
+    `text` repeats the builder as it is written in a plan, such as `prefixes(5, 3, 0)`. All values in one of
+    `ends` are one leaf: no tree, and so no release, has a finer one. A builder `is_bare` if it says nothing
+    of the values between its ends.
     """
 
     text: str
     path: Callable[[str], Sequence[str]] = field(compare=False)
     order: Callable[[str], object] = field(compare=False, default=str)
+    ends: tuple[Band, ...] = ()
+    is_bare: bool = False
+
+    def leaf(self, value: str) -> str:
+        """The leaf that stands for a value."""
+        return next((end.name for end in self.ends if end.holds(value)), value)
+
+    def is_beyond(self, cell: str) -> bool:
+        """Whether a cell tells more of a value in one of the ends than that it lies there."""
+        try:
+            return self.leaf(cell) != cell
+        except (ValueError, ArithmeticError):
+            return False  # a node, or a star
+
+    def __add__(self, other: Builder) -> Builder:
+        """Both together, one of which codes ends alone: `top(90) + bottom(5)`, `top(90) + bins(5, 10)`."""
+        ends = (*self.ends, *other.ends)
+        if not (self.is_bare or other.is_bare):
+            raise PlanError(
+                "Of two builders that are added one must be a top or a bottom with one number, as in "
+                "top(90) + bins(5, 10).",
+                field="hierarchies",
+            )
+        lows = [end.high for end in ends if end.high is not None]
+        highs = [end.low for end in ends if end.low is not None]
+        if len(lows) > 1 or len(highs) > 1 or (lows and highs and lows[0] >= highs[0]):
+            raise PlanError(
+                "Builders that are added have one top and one bottom at most, the bottom below the top.",
+                field="hierarchies",
+            )
+        bare, rest = (self, other) if self.is_bare else (other, self)
+
+        def path(value: str) -> Sequence[str]:
+            return () if any(end.holds(value) for end in bare.ends) else rest.path(value)
+
+        return Builder(
+            f"{self.text} + {other.text}", path, begin_of, ends, is_bare=self.is_bare and other.is_bare
+        )
 
     def build(self, values: Iterable[str], *, column: str) -> Hierarchy:
         """The tree over `values`."""
         paths = []
+        within: dict[str, str] = {}
         unfit = 0
         for value in sorted(values):
             try:
-                paths.append(((self.order(value), value), (value, *self.path(value))))
+                leaf = self.leaf(value)
+                paths.append(((self.order(value), value), (leaf, *self.path(value))))
             except (ValueError, ArithmeticError):
                 unfit += 1
+            else:
+                within |= {value: leaf} if leaf != value else {}
         if unfit:
             raise DataError(
                 f"Column {column!r} has {unfit} distinct values that {self.text} cannot place. "
@@ -240,7 +289,7 @@ class Builder:
                 column=column,
             ) from None
         try:
-            return Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
+            tree = Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
         except PlanError:  # whose message names a value, here a cell of the table
             raise DataError(
                 f"Column {column!r} has values from which {self.text} makes no tree. "
@@ -248,6 +297,7 @@ class Builder:
                 field="hierarchies",
                 column=column,
             ) from None
+        return replace(tree, within=within)
 
 
 def prefixes(*lengths: int) -> Builder:
@@ -282,7 +332,7 @@ def bins(*widths: float) -> Builder:
         band = Band.parse(value)
         if band is not None:
             return _bins_of(value, band, exact)
-        top, bottom = _sane(value).as_integer_ratio()
+        top, bottom = number_in(value).as_integer_ratio()
         names = []
         for width in exact:
             step, parts = width.numerator, width.denominator
@@ -291,22 +341,15 @@ def bins(*widths: float) -> Builder:
         return names
 
     text = ", ".join(in_full(width.numerator, width.denominator) for width in exact)
-    return Builder(f"bins({text})", path, _edge)
+    return Builder(f"bins({text})", path, begin_of)
 
 
-def _edge(value: str) -> Fraction:
+def begin_of(value: str) -> Fraction:
     """By what numbers and bands are ordered: themselves, or where they begin."""
     band = Band.parse(value)
     if band is None:
-        return Fraction(_sane(value))
+        return number_in(value)
     return band.low if band.low is not None else Fraction(-(10**16))
-
-
-def _sane(value: str) -> Decimal:
-    number = Decimal(value)
-    if not number.is_finite() or abs(number.adjusted()) > 300:
-        raise ValueError
-    return number
 
 
 def _bins_of(value: str, band: Band, widths: Sequence[Fraction]) -> list[str]:
@@ -323,20 +366,6 @@ def _bins_of(value: str, band: Band, widths: Sequence[Fraction]) -> list[str]:
             name = f"[{in_full(*start.as_integer_ratio())}, {in_full(*end.as_integer_ratio())})"
             names += [name] if name != value else []
     return names
-
-
-def in_full(top: int, bottom: int) -> str:
-    """A fraction in full: 1200000, 0.25. Needs one that has finitely many decimals."""
-    if bottom == 1:
-        return str(top)
-    number, places = Fraction(top, bottom), 0
-    while number.denominator != 1:
-        number *= 10
-        places += 1
-    if places == 0:
-        return str(number)
-    digits = str(abs(number.numerator)).rjust(places + 1, "0")
-    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
 
 
 def flat() -> Builder:

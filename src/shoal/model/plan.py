@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from shoal.errors import PlanError, choices
 from shoal.model.column import KINDS
-from shoal.model.fitting import RADIUS, SIZE, check_centres, check_pseudonym, check_register
+from shoal.model.fitting import RADIUS, SIZE, check_centres, check_ends, check_pseudonym, check_register
 from shoal.model.graph import Graph
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
@@ -239,6 +239,7 @@ class Plan:
                     field="hierarchies",
                     column=name,
                 )
+        check_ends(self)
         for name, weight in self.weights.items():
             if not _is_number(weight) or not (weight == 0 or LIGHTEST <= weight <= HEAVIEST):
                 raise PlanError(

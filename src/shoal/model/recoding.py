@@ -23,7 +23,8 @@ class Coarse:
     `sort` says what its cells are: ranges, nodes or sets; `kind` how its values are read and `form` how
     they are printed, both as in the release. A set or a node of all `size` values loses `weight`. `nodes`
     has the values below each published node, by a hierarchy that somebody wrote. Where the tree was built
-    from the values of the table, `tree` says how, and `nodes` is empty: its values are those of persons.
+    from the values of the table, `tree` says how, and `nodes` is empty: its values are those of persons. A
+    set has a `tree` where that codes the ends of its values.
     """
 
     name: str

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
+import operator
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,8 @@ TREES = (".yaml", ".yml")
 RECORDS = "records"
 """The column of a skeleton that says how many records have a value; no level of the tree."""
 HEADER = re.compile(r"level[ _-]?\d+", re.IGNORECASE)
+BETWEEN = re.compile(r"\+(?![^(]*\))")
+"""Between two builders that are added; a plus in brackets is a sign."""
 CALL = re.compile(r"\s*([A-Za-z_]+[0-9]*)\s*\((.*)\)\s*", re.DOTALL)
 
 
@@ -177,11 +181,15 @@ def is_builder(text: str) -> bool:
 
 
 def parse_builder(text: str) -> Builder:
-    """Read a builder as written in a plan: prefixes(5, 3, 0), bins(5, 10), top(90), calendar(month), ...
+    """Read a builder as written in a plan: prefixes(5, 3, 0), bins(5, 10), top(90) + bins(5, 10), ...
 
     >>> parse_builder("prefixes(5,3,0)").text
     'prefixes(5, 3, 0)'
     """
+    return reduce(operator.add, (_one_builder(part.strip()) for part in BETWEEN.split(text)))
+
+
+def _one_builder(text: str) -> Builder:
     match = CALL.fullmatch(text if "(" in text else f"{text}()")
     name = match[1] if match is not None else text
     if match is None or name not in BUILDERS:

@@ -65,10 +65,9 @@ def recoding_of(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...]) ->
         kind = plan.kinds.get(column.name, column.kind) if column.numbers else "label"
         nodes: dict[str, tuple[str, ...]] = {}
         given = plan.hierarchies.get(column.name)
-        if sort == "node" and isinstance(given, Builder):
-            coarse.append(
-                Coarse(column.name, sort, str(kind), column.form, column.weight, 0, tree=given.text)
-            )
+        text = given.text if isinstance(given, Builder) and (sort == "node" or given.ends) else ""
+        if sort == "node" and text:
+            coarse.append(Coarse(column.name, sort, str(kind), column.form, column.weight, 0, tree=text))
             continue
         if sort == "node" and column.hierarchy is not None:
             tree = column.hierarchy
@@ -79,7 +78,7 @@ def recoding_of(table: pl.DataFrame, plan: Plan, columns: tuple[Column, ...]) ->
                     low, high, _ = every[name]
                     nodes[name] = tree.leaves[low : high + 1]
         size = len(column.hierarchy.leaves) if column.hierarchy is not None else first.size
-        coarse.append(Coarse(column.name, sort, str(kind), column.form, column.weight, size, nodes))
+        coarse.append(Coarse(column.name, sort, str(kind), column.form, column.weight, size, nodes, text))
     names = [column.name for column in columns]
     faces = table.select(names).unique().sort(names, nulls_last=True)
     # a pseudonym is made of an identifier, which nobody may take for a column that is published as it is

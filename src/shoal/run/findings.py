@@ -10,6 +10,7 @@ import polars as pl
 
 from shoal.bound import NAMES, again, prove
 from shoal.check.claims import Claims, ranges_in
+from shoal.check.ends import beyond_ends, coding_of
 from shoal.check.measured import check_receipt
 from shoal.encode.published import ranges_of
 from shoal.encode.region import region_tree
@@ -38,6 +39,7 @@ __all__ = [
     "bound_findings",
     "bound_named",
     "built_trees",
+    "end_findings",
     "original_finding",
     "ranges_seen",
     "run_findings",
@@ -227,6 +229,20 @@ def built_trees(
                 values.update(part[name].cast(pl.String).drop_nulls().unique().to_list())
             built[name] = tree.build(list(values - {""}), column=name)
     return built
+
+
+def end_findings(
+    scan: Scan | Whole, certificate: Certificate, trees: Mapping[str, Hierarchy | Builder]
+) -> Iterator[Finding]:
+    """Whether the ends that the plan codes are nowhere told in more detail."""
+    names = [name for name in certificate.plan.hierarchies if coding_of(trees, name) is not None]
+    present = [name for name in names if name in scan.columns]
+    for name, rows in beyond_ends(scan.frames(present) if present else (), trees).items():
+        text = certificate.plan.hierarchies[name]
+        detail = f"No cell tells more of a value beyond the limit of {text} than that it is beyond."
+        if rows:
+            detail = f"The cells of {rows} rows tell more of a value beyond the limit of {text}."
+        yield Finding(f"ends of {name}", rows == 0, detail)
 
 
 def original_finding(certificate: Certificate, original: Scan | Whole, receipt: Receipt | None) -> Finding:

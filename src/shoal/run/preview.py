@@ -119,7 +119,7 @@ def _built(builder: Builder, counts: Mapping[str, int], column: str) -> tuple[Hi
     unplaced = []
     for value in counts:
         try:
-            builder.order(value), builder.path(value)
+            builder.leaf(value), builder.order(value), builder.path(value)
         except (ValueError, ArithmeticError):
             unplaced.append(value)
     placed = set(counts) - set(unplaced)
@@ -128,10 +128,14 @@ def _built(builder: Builder, counts: Mapping[str, int], column: str) -> tuple[Hi
 
 def _level(tree: Hierarchy, level: int, counts: Mapping[str, int]) -> PreviewLevel:
     rows: dict[str, int] = {}
+    held = dict.fromkeys(tree.leaves, 0)
+    for value, many in counts.items():
+        if tree.leaf_of(value) in held:
+            held[tree.leaf_of(value)] += many
     runs = zip(tree.leaves, tree.first[level].tolist(), tree.last[level].tolist(), strict=True)
     for leaf, first, last in runs:
         name = tree.names[first, last]
-        rows[name] = rows.get(name, 0) + counts.get(leaf, 0)
+        rows[name] = rows.get(name, 0) + held[leaf]
     largest = sorted(rows.items(), key=lambda one: -one[1])[:LARGEST]
     return PreviewLevel(len(rows), tuple(largest))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from shoal.model.hierarchy import Builder
     from shoal.recode.again import OldBoxes
 
 __all__ = ["Applied", "Recoding"]
@@ -228,8 +229,9 @@ class Recoding:
         """The boxes with the distinct rows of a table, and the distinct row of each row."""
         import numpy as np
 
-        from shoal.encode.survey import look_up, survey
+        from shoal.encode.survey import look_up, missing_to_null, survey
         from shoal.model.plan import Plan
+        from shoal.read.hierarchy import parse_builder
         from shoal.recode.again import OldBoxes
 
         about = self.coarsening
@@ -242,6 +244,10 @@ class Recoding:
             )
         plan = Plan(
             k=2, quasi=about.quasi, kinds={one.name: one.kind for one in about.columns}, missing=missing
+        )
+        builders = {one.name: parse_builder(one.tree) for one in about.columns if one.tree}
+        table = table.with_columns(
+            _coded(missing_to_null(table[name], plan), one) for name, one in builders.items() if one.ends
         )
         codes, values = [], []
         for book, coarse in zip(survey(table, plan).books, about.columns, strict=True):
@@ -265,11 +271,20 @@ def _with_trees(about: Coarsening, values: list[Any]) -> Coarsening:
     columns = []
     for at, (coarse, new) in enumerate(zip(about.columns, values, strict=True)):
         one = coarse
-        if coarse.tree:
+        if coarse.tree and coarse.sort == "node":
             nodes = nodes_over(new, [box[at] for box in about.boxes], parse_builder(coarse.tree))
             one = replace(coarse, nodes=nodes, size=len(new))
         columns.append(one)
     return replace(about, columns=tuple(columns))
+
+
+def _coded(series: pl.Series, builder: Builder) -> pl.Series:
+    """A column with its ends coded; what the builder cannot place might lie there, and is refused."""
+    from shoal.encode.tree import to_text
+
+    text = to_text(series)
+    built = builder.build(text.drop_nulls().unique().to_list(), column=series.name)
+    return text.replace(built.within)
 
 
 def _write(draft: Path, text: str) -> None:

@@ -162,8 +162,8 @@ def _below(node: str | None, axis: ValueAxis) -> Floats:
     if axis.tree is not None:
         found = axis.tree.nodes(of_others=True).get(node)
         if found is not None:
-            leaves = axis.tree.leaves[found[0] : found[1] + 1]
-            return _even([places[leaf] for leaf in leaves if leaf in places], axis)
+            leaves = {*axis.tree.leaves[found[0] : found[1] + 1]}
+            return _even([at for value, at in places.items() if axis.tree.leaf_of(value) in leaves], axis)
     return _even([places[node]] if node in places else range(axis.size), axis)
 
 

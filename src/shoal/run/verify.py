@@ -41,6 +41,7 @@ from shoal.run.findings import (
     bound_findings,
     bound_named,
     built_trees,
+    end_findings,
     original_finding,
     ranges_seen,
     run_findings,
@@ -181,7 +182,7 @@ def _findings(
     findings = [*run_findings(certificate, receipt)]
     rows = of_rows(certificate)
     given = Given(certificate, receipt, hierarchies, graphs, missing)
-    findings += given.findings
+    findings += [*given.findings, *end_findings(Whole(table), certificate, given.trees)]
     whole = given.whole
     exact = receipt.figures if receipt is not None else None
     if original is None:

@@ -10,7 +10,14 @@ from shoal.errors import DataError
 from shoal.model.certificate import Certificate
 from shoal.model.verdict import Finding
 from shoal.read.scan import Scan, scan_frame, scan_table
-from shoal.run.findings import Given, bound_named, built_trees, original_finding, run_findings
+from shoal.run.findings import (
+    Given,
+    bound_named,
+    built_trees,
+    end_findings,
+    original_finding,
+    run_findings,
+)
 
 __all__ = ["verify_stream"]
 
@@ -31,6 +38,7 @@ def verify_stream(
     scan = scan_table(release, delimiter=delimiter)
     receipt = given.receipt
     findings = [*run_findings(certificate, receipt), *given.findings]
+    findings += end_findings(scan, certificate, given.trees)
     if original is not None:
         findings.append(original_finding(certificate, _opened(original, delimiter), receipt))
     findings += verify_large(

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any
 
+from shoal.model.hierarchy import Builder
+from shoal.read.hierarchy import parse_builder
+
 __all__ = ["of_batches", "of_group"]
 
 Batches = Iterator[Any]
@@ -61,9 +64,11 @@ def _packed(about: Any) -> bytes:
 
 
 class _Packer(pickle.Pickler):
-    """Plans hold mappings that nobody may change, which pickle does not know."""
+    """Plans hold mappings that nobody may change and builders, which pickle does not know."""
 
     def reducer_override(self, value: Any) -> Any:
+        if type(value) is Builder:
+            return parse_builder, (value.text,)
         return (_unchanging, (dict(value),)) if type(value) is MappingProxyType else NotImplemented
 
 
