@@ -149,3 +149,12 @@ def test_a_place_is_left_aside() -> None:
     frame = pl.DataFrame({"age": [20, 21, 60, 61] * 5, "lat": [1.0, 2.0] * 10, "lon": [3.0, 4.0] * 10})
     release = shoal.anonymize(frame, k=2, quasi=["age", "home"], kinds={"home": "place(lat, lon)"})
     assert set(shoal.utility(release, frame).tables[0].marginals) == {"age"}
+
+
+@pytest.mark.parametrize("loss", ["leaves", "sets"])
+def test_whole_floats_are_the_values_that_are_published(loss: str) -> None:
+    frame = pl.DataFrame({"age": [1.0, 2.0, 95.0] * 4, "sex": ["f"] * 12})
+    release = shoal.anonymize(
+        frame, k=2, quasi=["age", "sex"], unit="rows", hierarchies={"age": "flat()"}, loss=loss
+    )
+    assert shoal.utility(release, frame).tables[0].marginals["age"] == 0

@@ -216,3 +216,16 @@ def test_check_with_the_original_judges_rules_too():
     assert verdict.loss_percent == pytest.approx(100 / 8)
     assert len(verdict.reasons) == 1
     assert "'who: at least 2 in every class' fails in 1 of 2" in verdict.reasons[0]
+
+
+def test_closeness_by_a_tree_of_fractions_is_judged_as_that_of_texts() -> None:
+    numbers = [0.5, 1.5, 2.5, 3.5] * 4
+    measured = []
+    for cells in (numbers, [str(number) for number in numbers]):
+        frame = pl.DataFrame({"q": ["a"] * 8 + ["b"] * 8, "x": sorted(cells)})
+        verdict = shoal.check_table(
+            frame, quasi="q", rules=["x: 0.2-close by hierarchy"], hierarchies={"x": shoal.bins(1, 2)}
+        )
+        measured.append([ruling.measured for ruling in verdict.rules])
+    assert measured[0] == measured[1]
+    assert measured[0][0] > 0.2

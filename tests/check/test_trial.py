@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import shoal
@@ -58,3 +59,27 @@ def test_adult_hides_everybody_and_diversity_their_occupation(shared: Path) -> N
     raw, alone, diverse = tried(frame, "occupation", trees, {"quasi": SEVEN, "kinds": {"age": "number"}})
     assert (raw.persons, raw.one_record, raw.few) == (30_162, 7_653, 13_657)
     assert_hidden(raw, alone, diverse)
+
+
+@pytest.mark.parametrize(
+    "cells", [[1.0, 2.0, 95.0, 95.0], [-0.0, 0.0, 1.5, 1.5], [1.0, float("nan"), 2.0, 2.0]]
+)
+@pytest.mark.parametrize("hierarchy", ["flat()", "top(90)", None])
+def test_floats_of_a_register_are_recognised_as_they_are_published(
+    cells: list[float], hierarchy: str | None
+) -> None:
+    frame = pl.DataFrame({"age": cells * 4, "sex": ["f", "m"] * 8})
+    words = {"kinds": {"age": "label"}} if hierarchy is None else {"hierarchies": {"age": hierarchy}}
+    release = shoal.anonymize(frame, k=2, quasi=["age", "sex"], unit="rows", **words)
+    found = shoal.attack(release, frame)
+    assert (found.found, found.fewest >= 2) == (frame.height, True)
+
+
+def test_the_persons_of_a_register_are_looked_for() -> None:
+    frame = pl.DataFrame(
+        {"id": [f"p{at}" for at in range(20)], "age": [20, 95] * 10, "ill": ["x", "y"] * 10}
+    )
+    words = {"quasi": ["age"], "sensitive": ["ill"], "unit": "id", "series": "register"}
+    release = shoal.anonymize(frame, k=4, hierarchies={"age": "top(90)"}, **words)
+    assert set(release.table["age"].to_list()) == {"20", ">= 90"}
+    assert shoal.attack(release, frame).found == 20

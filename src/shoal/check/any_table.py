@@ -16,6 +16,7 @@ from shoal.errors import DataError, PlanError
 from shoal.model.ends import check_measure
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.names import check_named
+from shoal.model.plain import as_text
 from shoal.model.rule import Rule
 from shoal.model.task import whole_of
 from shoal.model.verdict import Verdict
@@ -104,7 +105,7 @@ def _trees(
             )
         tree = given[rule.column]
         check_measure(tree, rule.column)
-        values = series.cast(pl.String).unique()
+        values = as_text(series).unique()
         if isinstance(tree, Builder):
             tree = tree.build(values.to_list(), column=rule.column)
         unknown = len(set(values.to_list()) - set(tree.leaves))

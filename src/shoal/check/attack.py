@@ -25,7 +25,7 @@ from shoal.model.cell import SUPPRESSED, parse_box, parse_range
 from shoal.model.exposure import Homogeneity, Linkage
 from shoal.model.hierarchy import Hierarchy
 from shoal.model.names import check_named
-from shoal.model.plain import check_text
+from shoal.model.plain import as_text, check_text
 from shoal.model.whom import Behind, Whom
 
 __all__ = ["add_covered", "axes_of", "link", "published_of"]
@@ -126,8 +126,8 @@ def _texts(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
     named = list(dict.fromkeys(names))
     for name in named:
         check_text(frame[name])
-    text = pl.col(named).cast(pl.String).str.strip_chars()
-    return frame.select(text).with_columns(pl.when(pl.all() != "").then(pl.all()))
+    texts = pl.DataFrame([as_text(frame[name]).str.strip_chars() for name in named])
+    return texts.with_columns(pl.when(pl.all() != "").then(pl.all()))
 
 
 def axes_of(

@@ -16,6 +16,7 @@ from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.mix import Mix, mix_of
 from shoal.check.persons import Standing
 from shoal.model.hierarchy import Hierarchy
+from shoal.model.plain import as_text
 from shoal.model.rule import CLOSE, DISTINCT, ENTROPY, RECURSIVE, Rule
 from shoal.model.verdict import Ruling
 
@@ -112,8 +113,7 @@ def _steps(series: pl.Series, rule: Rule, tree: Hierarchy | None) -> tuple[Integ
         return (ranks.fill_null(last + 1).to_numpy() - 1,)
     assert tree is not None, "a rule by hierarchy comes with its tree"
     place = {leaf: at for at, leaf in enumerate(tree.leaves)}
-    text = series.cast(pl.String) if not series.dtype.is_float() else _whole(series)
-    codes = np.array([place.get(value, len(place)) for value in text.to_list()], dtype=np.int64)
+    codes = np.array([place.get(value, len(place)) for value in as_text(series).to_list()], dtype=np.int64)
     return tuple(
         np.append(tree.first[min(level, tree.height)], len(place)).astype(np.int64)[codes]
         for level in range(max(tree.height, 1))
@@ -129,10 +129,6 @@ def close_on(close: Close, cells: Integers, classes: Classes) -> Ruling:
         total += measure(mix_of(classes, codes[cells], shares.size), sizes, shares)
     found = total / len(close.codes)
     return _ruling(close.rule, found, found <= close.rule.limit + _TOLERANCE, worst=np.max)
-
-
-def _whole(series: pl.Series) -> pl.Series:
-    return series.cast(pl.Int64).cast(pl.String)
 
 
 def unit_ruling(unit: str, standing: Standing, k: int) -> Ruling:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shoal.errors import DataError
 from shoal.model.column import TREE, Axis, Column
 from shoal.model.hierarchy import Builder, Hierarchy
-from shoal.model.plain import EXACT, has_text
+from shoal.model.plain import as_text, has_text
 from shoal.model.plan import Plan
 
 __all__ = ["climb", "encode_tree", "look_up", "to_text", "tree_column"]
@@ -55,11 +55,7 @@ def to_text(series: pl.Series) -> pl.Series:
             "text to publish. Convert it first.",
             column=series.name,
         )
-    if series.dtype.is_float():
-        whole = (series == series.floor()) & (series.abs() < EXACT)
-        if whole.fill_null(True).all():
-            return series.cast(pl.Int64).cast(pl.String)
-    return series.cast(pl.String)
+    return as_text(series)
 
 
 def tree_column(name: str, tree: Hierarchy, plan: Plan, *, has_missing: bool, kind: str = "tree") -> Column:

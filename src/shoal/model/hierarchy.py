@@ -284,7 +284,7 @@ class Builder:
         if unfit:
             raise DataError(
                 f"Column {column!r} has {unfit} distinct values that {self.text} cannot place. "
-                "Clean them, or choose another hierarchy.",
+                "Clean them, name them as missing marks, or choose another hierarchy.",
                 field="hierarchies",
                 column=column,
             ) from None
@@ -293,7 +293,7 @@ class Builder:
         except PlanError:  # whose message names a value, here a cell of the table
             raise DataError(
                 f"Column {column!r} has values from which {self.text} makes no tree. "
-                "Clean them, or choose another hierarchy.",
+                "Clean them, name them as missing marks, or choose another hierarchy.",
                 field="hierarchies",
                 column=column,
             ) from None

@@ -10,6 +10,7 @@ from shoal.errors import DataError
 
 __all__ = [
     "EXACT",
+    "as_text",
     "check_moments",
     "check_plain",
     "check_text",
@@ -42,6 +43,19 @@ def has_text(dtype: pl.DataType) -> bool:
     (True, False)
     """
     return is_plain(dtype) and not isinstance(dtype, pl.Binary | pl.Duration)
+
+
+def as_text(series: pl.Series) -> pl.Series:
+    """Cells as they are published and stand in hierarchies: floats that are all whole without `.0`.
+
+    >>> as_text(pl.Series([1.0, None])).to_list(), as_text(pl.Series([1.0, 2.5])).to_list()
+    (['1', None], ['1.0', '2.5'])
+    """
+    if series.dtype.is_float():
+        whole = (series == series.floor()) & (series.abs() < EXACT)
+        if whole.fill_null(True).all():
+            return series.cast(pl.Int64).cast(pl.String)
+    return series.cast(pl.String)
 
 
 def check_plain(series: pl.Series) -> None:

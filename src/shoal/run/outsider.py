@@ -17,8 +17,9 @@ from shoal.model.exposure import Exposure, LaidOver, Linkage
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.missing import missing_to_null
-from shoal.model.plain import check_text
+from shoal.model.plain import as_text, check_text
 from shoal.model.plan import RADIUS, SIZE, Plan, words_of
+from shoal.model.series import REGISTER
 from shoal.model.words import Names
 from shoal.read.frames import to_polars
 from shoal.read.guess import person_keys, repeats_in
@@ -98,7 +99,9 @@ def attack(
         kinds = {n: dates[n] for n in match if dates.get(n, "").startswith("date(")} | dict(kinds or {})
         planned = {n: plan.hierarchies[n] for n in match if n in plan.hierarchies}
         hierarchies = planned | dict(hierarchies or {})
-        sensitive, missing = sensitive or plan.sensitive, missing or plan.missing
+        # what persons of a register have stands in its lists
+        shown = () if plan.series == REGISTER else plan.sensitive
+        sensitive, missing = sensitive or shown, missing or plan.missing
         release = release.table
     if not isinstance(match, Mapping) or not all(
         isinstance(name, str) for pair in match.items() for name in pair
@@ -109,7 +112,7 @@ def attack(
     _, published = to_polars(release)
     _, known = to_polars(register)
     marks = words_of("missing", missing)
-    known = known.with_columns(missing_to_null(series, marks) for series in known if marks)
+    known = known.with_columns(missing_to_null(series, marks) for series in known)
     trees = _trees(match, known, hierarchies or {})
     for name, text in (kinds or {}).items():
         kind = Kind.parse(text, column=name)
@@ -149,7 +152,8 @@ def _trees(
             if match.get(name) not in known.columns:
                 continue
             check_text(known[match[name]])
-            values = {str(cell).strip() for cell in known[match[name]].unique().drop_nulls().to_list()}
+            cells = as_text(known[match[name]].unique().drop_nulls())
+            values = set(cells.str.strip_chars().to_list())
             tree = tree.build(values - {""}, column=name)  # noqa: PLW2901
         if not isinstance(tree, Hierarchy):
             raise PlanError(
@@ -186,10 +190,11 @@ def attack_series(
         )
     beside = [*lists, *([None] * (len(releases) - len(lists)))]
     dated = [
-        Dated(to_polars(one)[1], to_polars(known)[1], None if its is None else to_polars(its)[1])
+        Dated(to_polars(one)[1], _cleaned(known), None if its is None else to_polars(its)[1])
         for one, known, its in zip(releases, registers, beside, strict=True)
     ]
-    known = pl.concat([one.register.select(pl.all().cast(pl.String)) for one in dated], how="diagonal")
+    texts = [pl.DataFrame([as_text(series) for series in one.register]) for one in dated]
+    known = pl.concat(texts, how="diagonal")
     return lay_over(
         dated,
         unit=unit,
@@ -198,6 +203,11 @@ def attack_series(
         hierarchies=_trees(match, known, hierarchies or {}),
         fewer_than=k,
     )
+
+
+def _cleaned(register: Any) -> pl.DataFrame:
+    _, known = to_polars(register)
+    return known.with_columns(missing_to_null(series, ()) for series in known)
 
 
 def is_release(what: Any) -> bool:

@@ -14,6 +14,7 @@ from shoal.encode.number import to_numbers
 from shoal.model.hierarchy import Builder, Hierarchy
 from shoal.model.kind import Kind
 from shoal.model.missing import missing_to_null
+from shoal.model.plain import as_text
 from shoal.model.plan import Plan
 
 __all__ = ["Shares", "ValueAxis", "as_numbers", "axis_of", "numbers_of", "of_original", "of_release"]
@@ -65,7 +66,7 @@ def axis_of(series: pl.Series, kind: str, plan: Plan) -> ValueAxis | None:
         return ValueAxis(name, kind, cuts, (), None)
     if word not in {"tree", "label"}:
         return None
-    cells = missing_to_null(series, plan.missing).cast(pl.String).str.strip_chars().drop_nulls()
+    cells = as_text(missing_to_null(series, plan.missing)).str.strip_chars().drop_nulls()
     values = tuple(cells.unique().sort().to_list())
     if not values or len(values) > MOST_VALUES:
         return None
@@ -89,7 +90,7 @@ def of_original(series: pl.Series, axis: ValueAxis, plan: Plan) -> Shares:
         line = np.clip(np.searchsorted(axis.edges, numbers, side="right") - 1, 0, max(axis.size - 2, 0))
         line = np.where(np.isnan(numbers), axis.size - 1, line)
     else:
-        cells = missing_to_null(series, plan.missing).cast(pl.String).str.strip_chars()
+        cells = as_text(missing_to_null(series, plan.missing)).str.strip_chars()
         places = {value: at for at, value in enumerate(axis.values)}
         line = np.array([places.get(cell, axis.size - 1) for cell in cells.to_list()], dtype=np.int64)
     return Shares(line.astype(np.int64), np.eye(axis.size))
