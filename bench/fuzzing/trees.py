@@ -111,6 +111,33 @@ def _by_bins(luck: random.Random, _name: str) -> Grown:
     return Grown(shoal.bins(*widths), pool, path=path, text_of=text_of)
 
 
+def _by_ends(luck: random.Random, _name: str) -> Grown:
+    """Coded ends, alone or with bins between them: no value beyond a limit is a leaf."""
+    high, low = luck.choice([(40, 2), (49, None), (None, 3), (100, -50), (-5, -20)])
+    width = luck.choice([None, 5])
+    pool: list[Any] = luck.choice(
+        [[0, 3, 9, 12, 49, 50, -1], ["3", "9.5", "49", "49.0", "60", "-4", "4e1"]]
+    )
+    said = [f"top({high})"] if high is not None else []
+    said += [f"bottom({low})"] if low is not None else []
+    said += [f"bins({width})"] if width is not None else []
+
+    def text_of(cell: Any) -> str:
+        text = str(cell).strip()
+        number = float(text)
+        if high is not None and number >= high:
+            return f">= {high}"
+        return f"<= {low}" if low is not None and number <= low else text
+
+    def path(value: str) -> list[str]:
+        if width is None or value[0] in "<>":
+            return []
+        start = Fraction(value) // width * width
+        return [f"[{start}, {start + width})"]
+
+    return Grown(shoal.parse_builder(" + ".join(said)), pool, path=path, text_of=text_of)
+
+
 def _decimal(number: Fraction) -> str:
     return str(number.numerator) if number.denominator == 1 else str(float(number))
 
@@ -141,6 +168,5 @@ def _flat(luck: random.Random, _name: str) -> Grown:
 
 def grow(luck: random.Random, name: str) -> Grown:
     """A hierarchy by paths or by a builder, and values it takes."""
-    return luck.choice([_by_paths, _by_paths, _by_paths, _by_prefix, _by_bins, _by_calendar, _flat])(
-        luck, name
-    )
+    by_builder = [_by_prefix, _by_bins, _by_ends, _by_calendar, _flat]
+    return luck.choice([_by_paths, _by_paths, _by_paths, *by_builder])(luck, name)
