@@ -153,6 +153,7 @@ def test_a_run_whose_encoder_forgot_to_code_is_not_published(
         return shoal.Hierarchy.of_paths([[value] for value in values], column=column)
 
     monkeypatch.setattr(Builder, "build", forgetful)
+    monkeypatch.setattr(Builder, "coded", lambda *_, **__: {})
     builder = shoal.top(90) + shoal.bottom(5)
     try:
         release = shoal.anonymize(table(), hierarchies={"age": builder}, **(WORDS | more))
@@ -175,6 +176,18 @@ def test_new_rows_are_coded_too() -> None:
     with pytest.raises(DataError, match="cannot place") as caught:
         release.recoding.apply(new.with_columns(age=pl.lit("canary")))
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("more", [{}, {"style": "suppress"}, {"loss": "sets"}], ids=str)
+def test_a_column_without_a_value_has_no_ends_to_code(more: dict[str, Any]) -> None:
+    empty = table().with_columns(age=pl.lit(None, pl.String))
+    release = shoal.anonymize(table(), hierarchies={"age": "top(90)"}, **(WORDS | more))
+    assert not told(release.recoding.apply(empty).table["age"].to_list())
+    if more == {"style": "suppress"}:
+        assert shoal.anonymize(empty, hierarchies={"age": "top(90)"}, **(WORDS | more)).verdict.has_passed
+    else:
+        with pytest.raises(DataError, match="all of its cells are missing"):
+            shoal.anonymize(empty, hierarchies={"age": "top(90)"}, **(WORDS | more))
 
 
 def test_an_outsider_finds_everybody_of_the_tail_among_its_class() -> None:

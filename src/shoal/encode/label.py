@@ -42,8 +42,7 @@ def encode_suppressed(
     tree = plan.hierarchies.get(series.name)
     if isinstance(tree, Builder) and tree.ends:  # no star is needed for a value to be one with others
         cells = to_text(series)
-        built = tree.build(cells.drop_nulls().unique().to_list(), column=series.name)
-        series = cells.replace(built.within)
+        series = cells.replace(tree.coded(cells.drop_nulls().unique().to_list(), column=series.name))
     text, values, codes, has_missing = _coded_text(series)
     size = len(values) + has_missing
     axis = Axis(

@@ -268,36 +268,59 @@ class Builder:
             f"{self.text} + {other.text}", path, begin_of, ends, is_bare=self.is_bare and other.is_bare
         )
 
-    def build(self, values: Iterable[str], *, column: str) -> Hierarchy:
-        """The tree over `values`."""
-        paths = []
+    def coded(self, values: Iterable[str], *, column: str) -> dict[str, str]:
+        """The leaves of those of `values` that are none themselves."""
         within: dict[str, str] = {}
         unfit = 0
-        for value in sorted(values):
+        for value in values:
             try:
                 leaf = self.leaf(value)
-                paths.append(((self.order(value), value), (leaf, *self.path(value))))
             except (ValueError, ArithmeticError):
                 unfit += 1
             else:
                 within |= {value: leaf} if leaf != value else {}
         if unfit:
+            raise self._unfit(unfit, column)
+        return within
+
+    def build(self, values: Iterable[str], *, column: str) -> Hierarchy:
+        """The tree over `values`."""
+        paths = []
+        unfit = 0
+        for value in sorted(values):
+            try:
+                paths.append(((self.order(value), value), (self.leaf(value), *self.path(value))))
+            except (ValueError, ArithmeticError):
+                unfit += 1
+        if unfit:
+            raise self._unfit(unfit, column)
+        if not paths:
             raise DataError(
-                f"Column {column!r} has {unfit} distinct values that {self.text} cannot place. "
-                "Clean them, name them as missing marks, or choose another hierarchy.",
+                f"Column {column!r} has no value of which {self.text} could make a tree: all of its cells "
+                "are missing. Leave it out, or give a tree.",
                 field="hierarchies",
                 column=column,
-            ) from None
+            )
+        paths.sort()
         try:
-            tree = Hierarchy.of_paths([path for _, path in sorted(paths)], column=column)
+            tree = Hierarchy.of_paths([path for _, path in paths], column=column)
         except PlanError:  # whose message names a value, here a cell of the table
             raise DataError(
                 f"Column {column!r} has values from which {self.text} makes no tree. "
-                "Clean them, name them as missing marks, or choose another hierarchy.",
+                "Clean them, or choose another hierarchy.",
                 field="hierarchies",
                 column=column,
             ) from None
+        within = {value: path[0] for (_, value), path in paths if path[0] != value}
         return replace(tree, within=within)
+
+    def _unfit(self, many: int, column: str) -> DataError:
+        return DataError(
+            f"Column {column!r} has {many} distinct values that {self.text} cannot place. Clean them, name "
+            "them as missing marks, or choose another hierarchy.",
+            field="hierarchies",
+            column=column,
+        )
 
 
 def prefixes(*lengths: int) -> Builder:

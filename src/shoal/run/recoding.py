@@ -283,8 +283,7 @@ def _coded(series: pl.Series, builder: Builder) -> pl.Series:
     from shoal.encode.tree import to_text
 
     text = to_text(series)
-    built = builder.build(text.drop_nulls().unique().to_list(), column=series.name)
-    return text.replace(built.within)
+    return text.replace(builder.coded(text.drop_nulls().unique().to_list(), column=series.name))
 
 
 def _write(draft: Path, text: str) -> None:
