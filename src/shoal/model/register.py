@@ -32,6 +32,8 @@ NOBODY = -1
 FORMAT = "2.0"
 LINES = ("person", "school", "cut", "since", "stay", "point")
 """Arrays with a line per person."""
+DIGESTS = ("person", "point")
+"""Those of them that nothing makes smaller."""
 HEAD: dict[str, type] = {
     "series": str,
     "number": int,
@@ -218,8 +220,14 @@ class RegisterState:
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*LINES, "past")}
         arrays |= {f"side{place}": its for place, its in enumerate(self.sides)}
         text = json.dumps(head, sort_keys=True, default=dict).encode()
+        arrays["head"] = np.frombuffer(text, np.uint8)
         file = io.BytesIO()
-        np.savez_compressed(file, head=np.frombuffer(text, np.uint8), **arrays)
+        with zipfile.ZipFile(file, "w") as pack:
+            for name, its in arrays.items():
+                member = zipfile.ZipInfo(f"{name}.npy")  # of no time: the same state is the same bytes
+                member.compress_type = zipfile.ZIP_STORED if name in DIGESTS else zipfile.ZIP_DEFLATED
+                with pack.open(member, "w") as part:
+                    np.lib.format.write_array(part, np.ascontiguousarray(its), allow_pickle=False)
         return file.getvalue()
 
     @classmethod

@@ -66,6 +66,11 @@ class Ground:
     out_high: Codes
     is_free: NDArray[np.bool_]
 
+    def at(self, rows: NDArray[np.int64]) -> Ground:
+        """Some rows, in their order."""
+        by_row = ("points", "distinct", "low", "high", "out_low", "out_high", "is_free")
+        return replace(self, **{name: getattr(self, name)[rows] for name in by_row})
+
 
 def digest_of(key: bytes, *texts: str) -> bytes:
     """A keyed digest: without the key it confirms no guess."""

@@ -9,7 +9,7 @@ from series_stories import frame_of, plan_of, story
 from shoal.check.inside import hold
 from shoal.encode import encode
 from shoal.group.standing import cells
-from shoal.group.standing.cells import _boxes, _present
+from shoal.group.standing.cells import _boxes, _order, _present
 from shoal.kernels.standing.held import all_hold
 from shoal.model.standing import ground_of
 from shoal.run.register import of_rows
@@ -26,7 +26,8 @@ def grounds(seed):
     cut = luck.integers(-1, 20, (rows, 2)).astype(np.int32)
     ground = ground_of(coded, cut, [ends, ends], b"key")
     since, stay = luck.integers(1, 4, rows).astype(np.int32), luck.integers(1, 4, rows).astype(np.int32)
-    return ground, since, stay
+    order, first, index = _order(ground, stay)
+    return ground.at(order), since[order], stay[order], first, index
 
 
 def counted(ground, stay, low, high, since, i):
@@ -39,13 +40,13 @@ def counted(ground, stay, low, high, since, i):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_kernel_and_judge_count_alike(seed):
-    ground, since, stay = grounds(seed)
+    ground, since, stay, *tree = grounds(seed)
     for k in (1, 2, 3, 7):
         ours = [
             counted(ground, stay, ground.low[i], ground.high[i], since[i], i) >= k
             for i in range(len(since))
         ]
-        present, _ = _present(ground, since, stay)
+        present = _present(ground, since, stay, *tree)
         everybody, need = np.arange(len(since)), k - (stay > since)
         assert all_hold(present, everybody, ground.low, ground.high, k).tolist() == ours
         assert hold(ground.points, stay, ground.low, ground.high, since, need).tolist() == ours
@@ -54,8 +55,8 @@ def test_kernel_and_judge_count_alike(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_those_in_a_cut_are_listed_where_they_are_few(seed, monkeypatch):
     monkeypatch.setattr(cells, "FEW", 8)
-    ground, since, stay = grounds(seed)
-    present, _ = _present(ground, since, stay)
+    ground, since, stay, *tree = grounds(seed)
+    present = _present(ground, since, stay, *tree)
     for i in np.flatnonzero(~ground.is_free):
         inside = (ground.points >= ground.low[i]) & (ground.points <= ground.high[i])
         there = np.flatnonzero(inside.all(axis=1) & (stay <= since[i]))
@@ -68,10 +69,10 @@ def test_those_in_a_cut_are_listed_where_they_are_few(seed, monkeypatch):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_box_holds_its_rows_and_shows_nobody_more_finely_than_allowed(seed, few, monkeypatch):
     monkeypatch.setattr(cells, "FEW", few)  # those in a cut are listed, some or none of them
-    ground, since, stay = grounds(seed)
+    ground, since, stay, *tree = grounds(seed)
     luck = np.random.default_rng(seed)
     label = luck.permutation(np.arange(len(since)) // 4).astype(np.int64)
-    present, _ = _present(ground, since, stay)
+    present = _present(ground, since, stay, *tree)
     low, high, wider = _boxes(ground, present, label, 3)
     for i, group in enumerate(label):
         assert (low[group] <= ground.points[i]).all()

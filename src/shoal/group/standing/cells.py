@@ -70,15 +70,16 @@ def show(ground: Ground, label: Rows, since: Codes, stay: Codes, k: int) -> Show
     `since` is the release of the first cell that counts for a row, `stay` the one since which the row has
     been there, without a break, at its point.
     """
-    present, index = _present(ground, since, stay)
-    label = label.copy()
+    order, first, index = _order(ground, stay)
+    ground, label, since, stay = ground.at(order), label[order], since[order], stay[order]
+    present = _present(ground, since, stay, first, index)
     low, high, wider = _boxes(ground, present, label, k)
     if wider.any():
-        size = np.bincount(label, minlength=len(low)).astype(np.int64)
         rows = np.flatnonzero(wider[label])
-        _, one, at = np.unique(ground.distinct[rows], return_index=True, return_inverse=True)
-        near = near_places(index, ground.metric, ground.points[rows[one]], NEAR)[at]
-        exchange_rows(ground.metric, present, rows, near, label, low, high, size, k, PASSES)
+        place = np.searchsorted(first, rows, side="right") - 1
+        ones, at = np.unique(place, return_inverse=True)
+        near = near_places(index, ground.metric, index.codes[ones], NEAR)[at]
+        label = exchange_rows(ground.metric, present, rows, near, label, low, high, k, PASSES)
         low, high, wider = _boxes(ground, present, label, k)
     cut_low, cut_high = np.maximum(low[label], ground.low), np.minimum(high[label], ground.high)
     finer = ((low[label] > ground.out_low) | (high[label] < ground.out_high)).any(axis=1)
@@ -91,33 +92,37 @@ def show(ground: Ground, label: Rows, since: Codes, stay: Codes, k: int) -> Show
             "them out of this release.",
             field="k",
         )
-    return Shown(label, low, high, int(wider.sum()), int(finer.sum()))
+    back = np.empty_like(label)
+    back[order] = label
+    return Shown(back, low, high, int(wider.sum()), int(finer.sum()))
 
 
-def _present(ground: Ground, since: Codes, stay: Codes) -> tuple[Present, Index]:
-    """What kernels look at: rows, what was shown of them, and a tree of their points."""
+def _order(ground: Ground, stay: Codes) -> tuple[Rows, Rows, Index]:
+    """The rows by their places in a tree of points, the first row of each place, and the tree."""
     _, one, at, many = np.unique(
         ground.distinct, return_index=True, return_inverse=True, return_counts=True
     )
     index = build_tree(ground.points[one], many.astype(np.int64), ground.metric)
     rank = np.empty(one.size, np.int64)
     rank[index.place] = np.arange(one.size)
-    place = rank[at]
-    members = np.lexsort((stay, place))
-    first = np.searchsorted(place[members], np.arange(one.size + 1))
+    first = np.append(0, np.cumsum(many[index.place]))
+    return np.lexsort((stay, rank[at])), first, index
+
+
+def _present(ground: Ground, since: Codes, stay: Codes, first: Rows, index: Index) -> Present:
+    """What kernels look at: rows, in the order of a tree of their points, and what was shown of them."""
     stays = stay.astype(np.int32)
-    least, most = begin_of(index.start, index.end, index.child, stays, first, members)
+    least, most = begin_of(index.start, index.end, index.child, stays, first)
     present = Present(
         *(ground.points, ground.low, ground.high, ground.out_low, ground.out_high),
         *(since.astype(np.int32), ground.is_free, stays),
         *(index.start, index.end, index.child, index.low, index.high, index.records, least, most),
-        *(index.codes, first, members),
+        *(index.codes, first),
         *_no_lists(ground),
     )
     own, ones = _cuts(ground, since)
-    within, few = np.empty((ones.size, FEW), np.int32), np.full(ones.size, -1, np.int32)
-    lie_within(present, ones, within, few)
-    return present._replace(own=own, within=within, few=few), index
+    within, few = lie_within(present, ones, FEW)
+    return present._replace(own=own, within=within, few=few)
 
 
 def _no_lists(ground: Ground) -> tuple[Rows, Codes, Codes]:

@@ -110,6 +110,9 @@ class _Schools:
         starts = np.searchsorted(born[rows], np.arange(groups))
         points = ground.points[rows]
         self.low, self.high = np.minimum.reduceat(points, starts), np.maximum.reduceat(points, starts)
+        middle = self.low[:, 0].astype(np.int64) + self.high[:, 0]
+        self.by_middle = np.argsort(middle, kind="stable")
+        self.middle = middle[self.by_middle]
         self.members = [part.tolist() for part in np.split(rows, starts[1:])]
         columns = values.shape[1]
         self.shows = [[set(values[its, c].tolist()) for c in range(columns)] for its in self.members]
@@ -137,10 +140,13 @@ class _Schools:
 
     def _nearest(self, row: int) -> list[int]:
         point = self.ground.points[row]
-        some = np.arange(len(self.members))
+        some = self.by_middle
         if some.size > LOOKS:
-            off = np.abs(self.low[:, 0].astype(np.int64) + self.high[:, 0] - 2 * int(point[0]))
-            some = np.sort(np.argsort(off, kind="stable")[:LOOKS])
+            aim = 2 * int(point[0])
+            at = int(np.searchsorted(self.middle, aim))
+            there = slice(max(0, at - LOOKS), at + LOOKS)
+            some = some[there][np.argsort(np.abs(self.middle[there] - aim), kind="stable")[:LOOKS]]
+        some = np.sort(some)
         low, high = np.minimum(self.low[some], point), np.maximum(self.high[some], point)
         cost = price_of(self.ground.metric, low, high)
         return [int(number) for number in some[np.argsort(cost, kind="stable")]]

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner, leaf
+from shoal.kernels.threads import over_rows
 
-__all__ = ["FEW", "Present", "all_hold", "begin_of", "lie_within", "may_show"]
+__all__ = ["FEW", "Present", "all_hold", "begin_of", "lie_within", "may_show", "need_of"]
 
 FEW = 64
 """Rows in a cut that are listed once, so that they need not be looked for in the tree again and again."""
@@ -20,14 +22,16 @@ FEW = 64
 class Present(NamedTuple):
     """Rows, what was shown of them, and a tree of their points (`kernels/neighbours/box_tree`).
 
+    Rows stand in the order of the tree, and those of one point by their `stay`.
+
     By row: `points`, the codes `low`..`high` that all cells shown of it hold in common, and `out_low`..
     `out_high`, those of the least box that holds these and can be shown. `since` is the release that its
     first such cell is of, `is_free` whether there is none. By node of the tree: `start`, `end`, `child`,
     `node_low`, `node_high`, the rows below it (`many`), and the least and greatest of their `stay`, the
     release since which a row has been there, without a break, at its point. By place of the tree: the
-    point's `codes`, and its rows members[first[p]] .. members[first[p + 1]], by their `stay`. Rows with one
-    cut have one number, `own`, and `within` has the `few` rows that lie in it and have been there as long,
-    where these are at most FEW; else `few` is -1.
+    point's `codes`, and its rows first[p] .. first[p + 1]. Rows with one cut have one number, `own`, and
+    `within` has the `few` rows that lie in it and have been there as long, where these are at most FEW;
+    else `few` is -1.
     """
 
     points: Any
@@ -48,14 +52,13 @@ class Present(NamedTuple):
     most: Any
     codes: Any
     first: Any
-    members: Any
     own: Any
     within: Any
     few: Any
 
 
 @entry
-def begin_of(start, end, child, stay, first, members):
+def begin_of(start, end, child, stay, first):
     """Per node the least and greatest `stay` of its rows."""
     least = np.empty(start.size, np.int32)
     most = np.empty(start.size, np.int32)
@@ -65,11 +68,10 @@ def begin_of(start, end, child, stay, first, members):
             least[node] = min(least[one], least[one + 1])
             most[node] = max(most[one], most[one + 1])
             continue
-        least[node] = stay[members[first[start[node]]]]
-        most[node] = least[node]
-        for at in range(first[start[node]], first[end[node]]):
-            least[node] = min(least[node], stay[members[at]])
-            most[node] = max(most[node], stay[members[at]])
+        least[node] = most[node] = stay[first[start[node]]]
+        for row in range(first[start[node]], first[end[node]]):
+            least[node] = min(least[node], stay[row])
+            most[node] = max(most[node], stay[row])
     return least, most
 
 
@@ -82,8 +84,11 @@ def _lies_in(codes, at, low, high):
 
 
 @inner
-def _hold(present, low, high, since, k, stack):
-    """Whether k rows that were there in release `since` and ever after lie in the box low..high."""
+def _count(present, low, high, since, most, out, stack):
+    """Count the rows of a box that were there in release `since` and ever after, up to `most` of them.
+
+    Those for which there is room are written.
+    """
     found = 0
     depth = 1
     stack[0] = 0
@@ -103,10 +108,11 @@ def _hold(present, low, high, since, k, stack):
         if outside:
             continue
         if inside and present.most[node] <= since:
-            found += present.many[node]
-            if found >= k:
-                return True
-            continue
+            if found + present.many[node] >= most:
+                return most
+            if out.size == 0:
+                found += present.many[node]
+                continue
         if present.child[node] >= 0:
             stack[depth] = present.child[node]
             stack[depth + 1] = present.child[node] + 1
@@ -115,17 +121,19 @@ def _hold(present, low, high, since, k, stack):
         for at in range(present.start[node], present.end[node]):
             if not inside and not _lies_in(present.codes, at, low, high):
                 continue
-            for place in range(present.first[at], present.first[at + 1]):
-                if present.stay[present.members[place]] > since:
+            for row in range(present.first[at], present.first[at + 1]):
+                if present.stay[row] > since:
                     break  # they are by their stay
+                if found < out.size:
+                    out[found] = row
                 found += 1
-                if found >= k:
-                    return True
-    return found >= k
+                if found >= most:
+                    return most
+    return found
 
 
 @leaf
-def _need(present, i, k):
+def need_of(present, i, k):
     """How many of those who were there as long must be in the box of row i: k, or k with itself."""
     return k - 1 if present.stay[i] > present.since[i] else k
 
@@ -147,7 +155,7 @@ def may_show(present, i, low, high, k, stack, cut_low, cut_high):
         cut_high[axis] = min(high[axis], present.high[i, axis])
     number = present.own[i]
     few = present.few[number]
-    need = _need(present, i, k)
+    need = need_of(present, i, k)
     if few >= 0:
         found = 0
         for at in range(few):
@@ -158,62 +166,46 @@ def may_show(present, i, low, high, k, stack, cut_low, cut_high):
                 if found >= need:
                     return True
         return found >= need
-    return _hold(present, cut_low, cut_high, present.since[i], need, stack)
+    return _count(present, cut_low, cut_high, present.since[i], need, stack[:0], stack) >= need
+
+
+def lie_within(
+    present: Present, ones: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For the cut of each of `ones` the rows that lie in it and have been there as long, and how many.
+
+    Where they are more than `most`, it is -1.
+    """
+    within, few = np.empty((ones.size, most), np.int32), np.empty(ones.size, np.int32)
+    over_rows(ones.size, lambda first, last: _lie_within(present, ones, within, few, first, last))
+    return within, few
 
 
 @entry
-def lie_within(present, ones, within, few):
-    """Write for the cut of each of `ones` the rows that lie in it and have been there as long, if few."""
+def _lie_within(present, ones, within, few, first, last):
     stack = np.empty(present.start.size + 2, np.int64)
-    for number in range(ones.size):
+    most = within.shape[1] + 1
+    for number in range(first, last):
         i = ones[number]
-        few[number] = _list(
-            present, present.low[i], present.high[i], present.since[i], within[number], stack
+        found = _count(
+            present, present.low[i], present.high[i], present.since[i], most, within[number], stack
         )
+        few[number] = -1 if found == most else found
 
 
-@inner
-def _list(present, low, high, since, out, stack):
-    """Write the rows of a box that were there in release `since` and ever after; how many, or -1."""
-    found = 0
-    depth = 1
-    stack[0] = 0
-    while depth:
-        depth -= 1
-        node = stack[depth]
-        if present.least[node] > since:
-            continue
-        outside = False
-        for axis in range(low.size):
-            if present.node_low[node, axis] > high[axis] or present.node_high[node, axis] < low[axis]:
-                outside = True
-                break
-        if outside:
-            continue
-        if present.child[node] >= 0:
-            stack[depth] = present.child[node]
-            stack[depth + 1] = present.child[node] + 1
-            depth += 2
-            continue
-        for at in range(present.start[node], present.end[node]):
-            if not _lies_in(present.codes, at, low, high):
-                continue
-            for place in range(present.first[at], present.first[at + 1]):
-                if present.stay[present.members[place]] > since:
-                    break  # they are by their stay
-                if found == out.size:
-                    return -1
-                out[found] = present.members[place]
-                found += 1
-    return found
-
-
-@entry
-def all_hold(present, rows, low, high, k):
+def all_hold(
+    present: Present, rows: NDArray[np.int64], low: NDArray[np.int32], high: NDArray[np.int32], k: int
+) -> NDArray[np.bool_]:
     """For the box of each of some rows whether it holds k, itself and those who were there as long."""
     out = np.empty(rows.size, np.bool_)
-    stack = np.empty(present.start.size + 2, np.int64)
-    for at in range(rows.size):
-        i = rows[at]
-        out[at] = _hold(present, low[at], high[at], present.since[i], _need(present, i, k), stack)
+    over_rows(rows.size, lambda first, last: _all_hold(present, rows, low, high, k, out, first, last))
     return out
+
+
+@entry
+def _all_hold(present, rows, low, high, k, out, first, last):
+    stack = np.empty(present.start.size + 2, np.int64)
+    for at in range(first, last):
+        i = rows[at]
+        need = need_of(present, i, k)
+        out[at] = _count(present, low[at], high[at], present.since[i], need, stack[:0], stack) >= need

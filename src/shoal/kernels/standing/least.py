@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.spans import LINE, span
-from shoal.kernels.standing.held import may_show
+from shoal.kernels.standing.held import Present, may_show, need_of
+from shoal.kernels.threads import over_rows
 
-__all__ = ["close_box", "least_box", "least_boxes", "mend_box", "price_of", "price_of_box", "room_for"]
+__all__ = [
+    "close_box",
+    "floors_of",
+    "least_box",
+    "least_boxes",
+    "mend_box",
+    "price_of",
+    "price_of_box",
+    "price_with",
+    "room_for",
+]
 
 
 @inner
@@ -114,10 +128,34 @@ def mend_box(metric, present, i, low, high, k, room):
 
 
 @inner
-def least_box(metric, present, rows, count, low, high, k, room):
-    """Write the least box of some rows, closed, in which each may be shown; whether it is wider than they.
+def _may_be_below(metric, present, i, low, high, k, limit):
+    """Whether some box around low..high in which row i may be shown may cost less than `limit`."""
+    few = present.few[present.own[i]]
+    if few < 0:
+        return True
+    need = need_of(present, i, k)
+    for at in range(few):
+        if need > few - at:
+            break
+        if need <= 0:
+            return True
+        if price_with(metric, present.points, present.within[present.own[i], at], low, high) < limit:
+            need -= 1
+    if need <= 0:
+        return True
+    total = 0.0  # no finer than before
+    for axis in range(low.size):
+        least, most = _towards(metric, present, i, axis, low, high)
+        total += span(metric, axis, least, most)
+    return total < limit
 
-    A box in which a row may be shown may widen: that row may still be shown.
+
+@inner
+def least_box(metric, present, rows, count, low, high, k, limit, room):
+    """Write the least box of some rows, closed, in which each may be shown; its price, and if it is wider.
+
+    A box in which a row may be shown may widen: that row may still be shown. So it only grows, and one
+    that will cost `limit` or more is left unfinished, with an infinite price.
     """
     stack, cut_low, cut_high, _, _ = room
     for axis in range(low.size):
@@ -128,22 +166,90 @@ def least_box(metric, present, rows, count, low, high, k, room):
         low[axis], high[axis] = close_box(metric, axis, low[axis], high[axis])
     wider = False
     for at in range(count):
-        if not may_show(present, rows[at], low, high, k, stack, cut_low, cut_high):
-            mend_box(metric, present, rows[at], low, high, k, room)
-            wider = True
-    return wider
+        i = rows[at]
+        if may_show(present, i, low, high, k, stack, cut_low, cut_high):
+            continue
+        if limit < np.inf and not _may_be_below(metric, present, i, low, high, k, limit):
+            return np.inf, True
+        mend_box(metric, present, i, low, high, k, room)
+        wider = True
+    price = price_of_box(metric, low, high)
+    return (price if price < limit else np.inf), wider
+
+
+def least_boxes(
+    metric: Any, present: Present, rows: NDArray[np.int64], starts: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """The least box of every group, and which are wider than their rows; its rows are between starts."""
+    shape = starts.size - 1, present.points.shape[1]
+    low, high, wider = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape[0], np.bool_)
+
+    def work(first: int, last: int) -> None:
+        _least_boxes(metric, present, rows, starts, k, low, high, wider, first, last)
+
+    over_rows(shape[0], work)
+    return low, high, wider
 
 
 @entry
-def least_boxes(metric, present, rows, starts, k):
-    """The least box of every group, and which are wider than their rows; its rows are between starts."""
-    groups = starts.size - 1
-    axes = present.points.shape[1]
-    low = np.empty((groups, axes), np.int32)
-    high = np.empty((groups, axes), np.int32)
-    wider = np.zeros(groups, np.bool_)
+def _least_boxes(metric, present, rows, starts, k, low, high, wider, first, last):
     room = room_for(present)
-    for group in range(groups):
+    for group in range(first, last):
         some = rows[starts[group] : starts[group + 1]]
-        wider[group] = least_box(metric, present, some, some.size, low[group], high[group], k, room)
-    return low, high, wider
+        _, wider[group] = least_box(
+            metric, present, some, some.size, low[group], high[group], k, np.inf, room
+        )
+
+
+def floors_of(metric: Any, present: Present, k: int) -> NDArray[np.float64]:
+    """What a row loses at least, in whatever box it may be shown."""
+    out = np.zeros(len(present.points))
+    over_rows(out.size, lambda first, last: _floors_of(metric, present, k, out, first, last))
+    return out
+
+
+@entry
+def _floors_of(metric, present, k, out, first, last):
+    axes = present.points.shape[1]
+    low, high = np.empty(axes, np.int32), np.empty(axes, np.int32)
+    nearest = np.empty(k)
+    for i in range(first, last):
+        few = present.few[present.own[i]]
+        if present.is_free[i] or few < 0:
+            continue
+        for axis in range(axes):
+            low[axis] = max(np.int32(0), present.out_low[i, axis])
+            high[axis] = min(np.int32(metric.size[axis] - 1), present.out_high[i, axis])
+        floor = price_of_box(metric, low, high)  # no finer than before
+        need = need_of(present, i, k)
+        if 0 < need <= few:  # or with some that were there as long: the last of them is as far as that
+            nearest[:need] = np.inf
+            for at in range(few):
+                cost = price_with(
+                    metric,
+                    present.points,
+                    present.within[present.own[i], at],
+                    present.points[i],
+                    present.points[i],
+                )
+                place = need
+                while place > 0 and nearest[place - 1] > cost:
+                    if place < need:
+                        nearest[place] = nearest[place - 1]
+                    place -= 1
+                if place < need:
+                    nearest[place] = cost
+            floor = min(floor, nearest[need - 1])
+        elif need == 0:
+            floor = 0.0
+        out[i] = floor
+
+
+@inner
+def price_with(metric, points, row, low, high):
+    """What a row of a box loses that holds one row more."""
+    total = 0.0
+    for axis in range(low.size):
+        x = points[row, axis]
+        total += span(metric, axis, min(low[axis], x), max(high[axis], x))
+    return total
