@@ -263,14 +263,14 @@ def _look(metric, present, rows, near, groups, looked, k, now, turn, best, first
                 its = max(price_with(metric, points, i, other[0], other[1]), floor, groups.floor[i])
                 if size[g] * own + size[h] * its >= all_lost:
                     continue
-                mine[count] = j
-                limit = (all_lost - size[h] * its) / size[g]
-                own, _ = least_box(metric, present, mine, count + 1, one[0], one[1], k, limit, room)
-                if size[g] * own + size[h] * its >= all_lost:
-                    continue
                 theirs[many] = i
                 limit = (all_lost - size[g] * own) / size[h]
                 its, _ = least_box(metric, present, theirs, many + 1, other[0], other[1], k, limit, room)
+                if size[g] * own + size[h] * its >= all_lost:
+                    continue
+                mine[count] = j
+                limit = (all_lost - size[h] * its) / size[g]
+                own, _ = least_box(metric, present, mine, count + 1, one[0], one[1], k, limit, room)
                 gain = lost + size[h] * price[h] - size[g] * own - size[h] * its
                 if gain > most:
                     most, best.group[line], best.row[line] = gain, h, j

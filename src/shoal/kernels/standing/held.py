@@ -150,9 +150,6 @@ def may_show(present, i, low, high, k, stack, cut_low, cut_high):
             break
     if not finer:
         return True
-    for axis in range(low.size):
-        cut_low[axis] = max(low[axis], present.low[i, axis])
-        cut_high[axis] = min(high[axis], present.high[i, axis])
     number = present.own[i]
     few = present.few[number]
     need = need_of(present, i, k)
@@ -166,6 +163,9 @@ def may_show(present, i, low, high, k, stack, cut_low, cut_high):
                 if found >= need:
                     return True
         return found >= need
+    for axis in range(low.size):
+        cut_low[axis] = max(low[axis], present.low[i, axis])
+        cut_high[axis] = min(high[axis], present.high[i, axis])
     return _count(present, cut_low, cut_high, present.since[i], need, stack[:0], stack) >= need
 
 
