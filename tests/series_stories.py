@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
 import shoal
-from naive_worlds import Tale
+from naive_worlds import Exposed, Tale, exposed, held_by_cut
 from shoal.model.cell import parse_range
 from shoal.model.task import quiet
 from shoal.run.register import Before, release_register
@@ -189,3 +190,76 @@ def _ends(cell: str | None) -> tuple[float, float]:
         return number * width, number * width + width - 1
     low, high = parse_range(cell)
     return float(low), float(high)
+
+
+PLANS = (
+    {},
+    {"rules": ["ill: at most 60%"]},
+    {"rules": ["ill: entropy 1.5-diverse"]},
+    {"rules": ["ill: (3, 2)-diverse", "ill: 2-diverse"]},
+    {"hierarchies": {"y": TREE}},
+    {"method": "k-member", "hierarchies": {"y": TREE}},
+    {"method": "crowd", "cells": "bounds"},
+)
+
+
+@dataclass
+class Found:
+    """What enumeration and judge say of some series."""
+
+    values: Exposed
+    cut: int = 0
+    refused: int = 0
+    releases: int = 0
+    series: int = 0
+
+    def __add__(self, other: Found) -> Found:
+        names = ("cut", "refused", "releases", "series")
+        return Found(
+            self.values + other.values, *(getattr(self, name) + getattr(other, name) for name in names)
+        )
+
+    @property
+    def nobody(self) -> bool:
+        its = self.values
+        return not any((its.certain, its.few, its.uneven, its.given_up, self.cut, self.refused))
+
+
+NOTHING = Found(Exposed())
+
+
+def expose(tables, plan):
+    """What a series of these tables tells."""
+    releases = make(tables, plan)
+    values = exposed(told(releases, tables), 2)
+    points = [{p: point for p, (point, _) in table.items()} for table in tables[: len(releases)]]
+    cut = 0
+    if plan.cells == "text":
+        cut = held_by_cut([sides_shown(release) for release in releases], points, plan.k)
+    refused = sum(bool(release.verdict.reasons) for release in releases)
+    return Found(values, cut, refused, len(releases), 1)
+
+
+def expose_many(seeds, restless=0.0, **words):
+    total = NOTHING
+    for seed in seeds:
+        k, plan = 2 + seed % 3, PLANS[seed // 3 % len(PLANS)]
+        missing = 0.1 if seed // 21 % 3 == 2 else 0.0
+        tables = story(seed, people=3 * k + 2, missing=missing, restless=restless)
+        total += expose(tables, plan_of(k, **plan | words))
+    return total
+
+
+def tell(seeds, plan, **words):
+    """What the values of some series tell, and how many releases are refused."""
+    values, refused = Exposed(), 0
+    for seed in seeds:
+        tables = story(seed, **words)
+        releases = make(tables, plan)
+        refused += sum(bool(release.verdict.reasons) for release in releases)
+        values += exposed(told(releases, tables), 2)
+    return values, refused
+
+
+MANY_CHANGES = {"people": 20, "change": 0.4}
+"""Tables whose persons change often."""

@@ -68,7 +68,7 @@ MEANINGS: Mapping[type, Mapping[str, str]] = {
         "lists": "SHA-256 of the lists",
         "widened": "classes that are wider than their rows need, for what was shown of these before",
         "finer": "persons of whom a finer cell is shown than before",
-        "moved": "persons who have left what was shown of them",
+        "moved": "persons who have left the cells shown of them; whoever moved inside these is not counted",
         "returned": "persons who were not in the release before, but in an earlier one",
         "schools": "how many lists there are",
         "new": "how many of them were listed now",

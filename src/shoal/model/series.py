@@ -22,10 +22,10 @@ class InRegister:
     """What a release of a register says of itself: counts, and the SHA-256 of its lists.
 
     `widened` classes are wider than their rows need, for what was shown of these before; of `finer`
-    persons a finer cell is shown than before, `moved` ones have left what was shown of them, `returned`
-    ones were not in the release before. `schools` hold `entries`, of which `entries_of_leavers` belong to
-    persons without a line; `new` schools were listed now. `unlisted` lines have no school yet, `outdated`
-    ones a value that their list lacks.
+    persons a finer cell is shown than before, `moved` ones have left the cells shown of them (whoever
+    moved inside these is not counted), `returned` ones were not in the release before. `schools` hold
+    `entries`, of which `entries_of_leavers` belong to persons without a line; `new` schools were listed
+    now. `unlisted` lines have no school yet, `outdated` ones a value that their list lacks.
     """
 
     lists: str
