@@ -26,6 +26,7 @@ from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.register import RegisterState
 from shoal.model.rule import Rule
+from shoal.model.same_value import as_compared
 from shoal.model.series import SCHOOL, SINCE
 from shoal.model.standing import Ground, ground_of, points_of
 from shoal.model.verdict import Ruling
@@ -168,7 +169,7 @@ def _judge_moves(
         past.setdefault(person, []).append(school)
     needed = {int(s) for p in moved for s in (was[p], schools[p], *past.get(int(at[p]), ()))}
     held = _held(lists, plan.sensitive, needed)
-    cells = line.entries.select(plan.sensitive).cast(pl.String)
+    cells = line.entries.select(as_compared(line.entries[name]) for name in plan.sensitive)
     barred: dict[int, list[set[str | None]]] = {}
     wrong = 0
     for place in moved.tolist():
@@ -190,7 +191,7 @@ def _held(
 ) -> dict[int, list[set[str | None]]]:
     some = lists.filter(pl.col(SCHOOL).is_in(pl.Series(sorted(schools)).implode()))
     held: dict[int, list[set[str | None]]] = {school: [set() for _ in columns] for school in schools}
-    texts = some.select(SCHOOL, *(pl.col(name).cast(pl.String) for name in columns))
+    texts = some.select(SCHOOL, *(as_compared(some[name]) for name in columns))
     for school, *values in texts.iter_rows():
         for place, value in enumerate(values):
             held[school][place].add(value)

@@ -14,7 +14,7 @@ from shoal.model.certificate import Certificate
 from shoal.model.register import NOBODY, RegisterState
 from shoal.model.series import SCHOOL, SINCE
 
-__all__ = ["NO_STATE", "belongs", "judge_files", "judge_step"]
+__all__ = ["NO_STATE", "belongs", "judge_files", "judge_listed", "judge_step"]
 
 Rows = NDArray[np.int64]
 NO_STATE = "The certificate is of no register: no state belongs to it."
@@ -37,11 +37,17 @@ def belongs(state: RegisterState, certificate: Certificate) -> str:
 
 def judge_files(state: RegisterState, table: pl.DataFrame, lists: pl.DataFrame) -> Iterator[str]:
     """A line for everybody who is there, each in his school, and nobody in a list who is no entry of it."""
-    here = state.stay > 0
-    if int(here.sum()) != table.height:
-        yield f"The state knows {int(here.sum()):,} persons who are there; the table has {table.height:,}."
-    elif not np.array_equal(np.sort(state.school[here]), np.sort(schools_of(table))):
+    yield from judge_listed(state, table.height, lists)
+    here = np.sort(state.school[state.stay > 0])
+    if here.size == table.height and not np.array_equal(here, np.sort(schools_of(table))):
         yield "The state has persons in other schools than the table."
+
+
+def judge_listed(state: RegisterState, lines: int, lists: pl.DataFrame) -> Iterator[str]:
+    """The same without the table, of which only the number of lines is known."""
+    here = int((state.stay > 0).sum())
+    if here != lines:
+        yield f"The state knows {here:,} persons who are there; the table has {lines:,}."
     sizes = lists.group_by(SCHOOL).len().sort(SCHOOL)
     names, entries = (sizes[name].to_numpy().astype(np.int64) for name in (SCHOOL, "len"))
     listed = np.concatenate([state.school[state.school != NOBODY], state.past[:, 1]])

@@ -32,6 +32,8 @@ NOBODY = -1
 FORMAT = "2.0"
 LINES = ("person", "school", "cut", "since", "stay", "point")
 """Arrays with a line per person."""
+KEY = 32
+"""Bytes of the key."""
 DIGESTS = ("person", "point")
 """Those of them that nothing makes smaller."""
 HEAD: dict[str, type] = {
@@ -93,7 +95,7 @@ class RegisterState:
         """A register without anybody, with a new random key."""
         nobody = np.zeros(0, np.int32)
         return cls(
-            key=secrets.token_bytes(32),
+            key=secrets.token_bytes(KEY),
             series=secrets.token_hex(16),
             number=0,
             person=np.zeros((0, DIGEST), np.uint8),
@@ -132,7 +134,7 @@ class RegisterState:
         sides = all(
             (its.dtype == np.uint8 and its.shape[1:] == (DIGEST,))
             if kind == "tree"
-            else (its.dtype == np.float64 and its.shape[1:] == (2,))
+            else (its.dtype == np.float64 and its.shape[1:] == (2,) and _are_ranges(its))
             for its, kind in zip(self.sides, self.kinds.values(), strict=True)
         ) and all(
             bool(((self.cut[:, place] >= NOBODY) & (self.cut[:, place] < len(its))).all())
@@ -142,7 +144,7 @@ class RegisterState:
             ((self.past[:, 0] >= 0) & (self.past[:, 0] < people)).all()
         )
         times = bool(((self.stay >= 0) & (self.stay <= self.number) & (self.since <= self.number)).all())
-        return in_order and sides and past and times
+        return in_order and sides and past and times and len(self.key) == KEY
 
     def find(self, persons: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The line of each person, -1 where he is new."""
@@ -257,7 +259,15 @@ def _is_typed(head: Mapping[str, Any]) -> bool:
     """Whether everything is what it should be."""
     texts = [one for name in ("marks", "kinds") for pair in head[name].items() for one in pair]
     typed = all(type(head[name]) is kind for name, kind in HEAD.items())
-    return typed and all(isinstance(text, str) for text in texts) and 0 < head["number"] < 2**31
+    return typed and all(isinstance(text, str) for text in texts) and 0 < head["number"] < 2**31 - 1
+
+
+def _are_ranges(its: Sides) -> bool:
+    """Whether each line is a range, everything, or missing."""
+    low, high = its.T
+    finite = np.isfinite(low) & np.isfinite(high) & (low <= high)
+    everything = np.isneginf(low) & np.isposinf(high)
+    return bool((finite | everything | np.isnan(its).all(axis=1)).all())
 
 
 def _used(cut: Codes, sides: tuple[Sides, ...]) -> tuple[Codes, tuple[Sides, ...]]:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import PlanError
+from shoal.check.states import belongs, judge_listed
+from shoal.errors import DataError, PlanError
 from shoal.model.files import Files, register_beside
 from shoal.publish.table import Companion, check_target, write_release
 from shoal.publish.target import check_name
@@ -28,6 +29,12 @@ def before_of(after: Any, *, redo: bool) -> Before | None:
     if not isinstance(after, str | os.PathLike):
         raise PlanError("A release of a register follows a state: give its file.", field="after")
     state, lists, certificate = read_state(after, redo=redo)
+    faults = belongs(state, certificate) or " ".join(judge_listed(state, certificate.published, lists))
+    if faults:
+        raise DataError(
+            f"The state is not what Shoal wrote with its release. {faults} Put that one back.",
+            field="after",
+        )
     return Before(state, lists, certificate, Path(after), redo)
 
 

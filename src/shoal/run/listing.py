@@ -14,6 +14,7 @@ from shoal.group.standing.lists import Enlisted, Listed, enlist
 from shoal.model.hierarchy import Builder
 from shoal.model.plan import Plan
 from shoal.model.register import NOBODY, RegisterState
+from shoal.model.same_value import as_compared
 from shoal.model.series import SCHOOL, SINCE
 from shoal.model.standing import Ground
 from shoal.recode import anew
@@ -72,7 +73,7 @@ def _coded_values(
     """Sensitive values of rows and of entries in one coding."""
     codes: list[NDArray[np.int64]] = []
     for name in plan.sensitive:
-        both = pl.concat([entries[name].cast(pl.String), lists[name].cast(pl.String)])
+        both = pl.concat([as_compared(entries[name]), as_compared(lists[name])])
         codes.append(both.rank("dense").fill_null(0).to_numpy().astype(np.int64))
     rows = entries.height
     values = np.stack(codes, axis=1) if codes else np.zeros((rows + lists.height, 0), np.int64)

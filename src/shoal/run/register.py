@@ -46,7 +46,16 @@ from shoal.run.anonymize import bound_of, form_groups, task_of, threads
 from shoal.run.certify import certify
 from shoal.run.listing import enlist_rows, trees_of
 from shoal.run.release import Release
-from shoal.run.whose import by_person, check_measured, check_plan, marks_of, persons_of, undeclared
+from shoal.run.whose import (
+    by_person,
+    check_known,
+    check_measured,
+    check_plan,
+    marks_of,
+    named,
+    persons_of,
+    undeclared,
+)
 
 __all__ = ["Before", "Register", "hiding", "of_rows", "release_register"]
 
@@ -102,11 +111,12 @@ def release_register(
         kinds = measured(coded.columns)
         check_measured(kinds, former.state)
         persons = persons_of(ids, former.state.key)
-        gone = persons_of(pl.Series([*forget]), former.state.key)
+        gone = persons_of(named(forget), former.state.key)
         check_gone(gone, persons)
         state, forgotten = former.state.without(gone)
         number = state.number + 1
         at_former = state.find(persons)
+        check_known(at_former, plan, state)
         was = state.lines("cut", at_former, NOBODY)
         ground = ground_of(coded, was, state.sides, state.key)
         points = points_of(coded, persons, state.key)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,16 @@ from shoal.model.register import RegisterState
 from shoal.model.series import SAME
 from shoal.model.standing import DIGEST, digest_of
 
-__all__ = ["by_person", "check_measured", "check_plan", "marks_of", "persons_of", "undeclared"]
+__all__ = [
+    "by_person",
+    "check_known",
+    "check_measured",
+    "check_plan",
+    "marks_of",
+    "named",
+    "persons_of",
+    "undeclared",
+]
 
 
 def persons_of(ids: pl.Series, key: bytes) -> NDArray[np.uint8]:
@@ -26,6 +36,12 @@ def persons_of(ids: pl.Series, key: bytes) -> NDArray[np.uint8]:
     texts = ids.cast(pl.String).str.strip_chars().to_list()
     digests = b"".join(digest_of(key, "", text) for text in texts)
     return np.frombuffer(digests, np.uint8).reshape(-1, DIGEST)
+
+
+def named(persons: Iterable[Any]) -> pl.Series:
+    """Persons as a table names them: texts, whole numbers without `.0`."""
+    texts = [to_text(pl.Series([one])).str.strip_chars()[0] for one in persons if one is not None]
+    return pl.Series([text for text in texts if text], dtype=pl.String)
 
 
 def by_person(frame: pl.DataFrame, plan: Plan) -> tuple[pl.DataFrame, pl.Series]:
@@ -53,6 +69,18 @@ def by_person(frame: pl.DataFrame, plan: Plan) -> tuple[pl.DataFrame, pl.Series]
     order = np.argsort(np.array([hashlib.sha256(text.encode()).digest() for text in ids.to_list()], "S32"))
     place = pl.Series(order)
     return frame[place], ids[place]
+
+
+def check_known(at_former: NDArray[np.int64], plan: Plan, state: RegisterState) -> None:
+    """Refuse a table without anybody of a release before: likely they are named otherwise now."""
+    if state.number and not (at_former >= 0).any():
+        raise DataError(
+            "Nobody in the table was in a release before. Persons who are named otherwise than before "
+            "would be listed again as if they were new: name them as then. If all are others, begin a new "
+            "series.",
+            field="unit",
+            column=plan.whom.unit,
+        )
 
 
 def undeclared(plan: Plan, state: RegisterState) -> dict[str, str]:
