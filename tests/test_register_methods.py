@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import shoal
-from series_stories import frame_of, plan_of, story
+from series_stories import TREE, frame_of, plan_of, story
 from shoal.group import METHODS
 
 WORDS = {"intervals": {"quasi": ["x"], "kinds": {"x": "number"}}}
@@ -55,3 +55,18 @@ def test_weights_missing_cells_kept_columns_and_bounds(tmp_path):
         assert release.verdict.has_passed
         assert "note" in release.lists.columns
         assert release.table.columns == ["x_low", "x_high", "y_low", "y_high", "school"]
+
+
+def test_columns_need_not_be_in_the_order_of_their_names(tmp_path):
+    plan = plan_of(3, quasi=["y", "x"], hierarchies={"y": TREE})
+    tables = [frame_of(table, plan) for table in story(4, releases=3, people=30)]
+    series = shoal.Series(plan)
+    for number, table in enumerate(tables, 1):
+        series.release(table, tmp_path / f"q{number}.csv")
+    found = shoal.verify(
+        *(tmp_path / "q3.csv", tmp_path / "q3.certificate.json"),
+        before=[tmp_path / "q1.csv", tmp_path / "q2.csv"],
+        state=tmp_path / "q3.state",
+    )
+    assert [one.claim for one in found if one.claim in ("state", "former state") and one.holds]
+    assert not [one for one in found if one.holds is False]

@@ -221,7 +221,7 @@ class RegisterState:
         head |= {name: getattr(self, name) for name in HEAD}
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*LINES, "past")}
         arrays |= {f"side{place}": its for place, its in enumerate(self.sides)}
-        text = json.dumps(head, sort_keys=True, default=dict).encode()
+        text = json.dumps(head, default=dict).encode()  # kinds stay in the order of the columns
         arrays["head"] = np.frombuffer(text, np.uint8)
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as pack:
