@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -13,6 +14,7 @@ from shoal.group.parts.sample import add, count_tuples, hashes_of, thin
 from shoal.kernels.parts.hashes import hash_texts
 from shoal.kernels.parts.tree import grow_tree
 from shoal.model.coded import Coded
+from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 
 
@@ -44,6 +46,21 @@ def test_a_table_that_cannot_be_cut_is_one_part(coded: Coded) -> None:
     cuts = cut_into_parts(coded.codes, coded.count, coded.metric, coded.total)
     assert cuts.parts == 1
     assert parts_of(coded.codes, cuts).max() == 0
+
+
+def test_tables_are_cut_where_it_is_dear_to_cross() -> None:
+    """Between the children of a tree, in halves where each is small, rather than inside numbers."""
+    random = np.random.default_rng(1)
+    towns = [f"{state}{town}" for state in "abcdef" for town in range(4)]
+    frame = pl.DataFrame({"age": random.integers(0, 90, 2000), "town": random.choice(towns, 2000)})
+    tree = {"town": Hierarchy.of_paths([[town, town[0], "*"] for town in towns])}
+    coded = encode(frame, Plan(k=2, quasi=("age", "town"), hierarchies=tree))
+    cuts = cut_into_parts(coded.codes, coded.count, coded.metric, 800)
+    assert cuts.parts == 2
+    assert cuts.axis[0] == 1
+    part = parts_of(coded.codes, cuts)
+    state = coded.codes[:, 1] // 4
+    assert all(np.unique(part[state == at]).size == 1 for at in range(6))
 
 
 @pytest.mark.parametrize(

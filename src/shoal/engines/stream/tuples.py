@@ -47,12 +47,12 @@ def code_in_parts(table: Streamed, known: Surveyed, plan: Plan, progress: Progre
     coded = InParts(table, layout, coder.columns, known.repeats)
     ruled, sizes = about.is_ruled, coder.sizes
 
-    def count(batch: pa.RecordBatch) -> tuple[int, Tuples, Tuples | None]:
+    def count(batch: pa.RecordBatch) -> tuple[int, int, Tuples, Tuples | None]:
         rows = layout.rows_of(batch) if ruled else layout.tuples_of(batch)
         some = count_tuples(pack_keys(rows.codes, sizes), rows.records, zeros=found.zeros)
         if lines is None:
-            return batch.num_rows, some, None
-        return batch.num_rows, some, count_tuples(line_keys(rows, about), rows.records)
+            return batch.num_rows, rows.rows, some, None
+        return batch.num_rows, rows.rows, some, count_tuples(line_keys(rows, about), rows.records)
 
     found = empty(keys_needed(sizes))
     lines: Tuples | None = None
@@ -67,11 +67,12 @@ def code_in_parts(table: Streamed, known: Surveyed, plan: Plan, progress: Progre
             every = every if every.are_all else None
         return add([found, *(some for some, _ in waiting)], plan.part), every
 
-    rows = 0
-    for many, some, its in under_way(
+    rows = held = 0
+    for many, mine, some, its in under_way(
         count, table.scan.batches(layout.names if ruled else layout.own), table.hands
     ):
         rows += many
+        held += mine  # rows that stand for any record
         progress(f"counting row {rows:,} of {table.rows:,}", rows / table.rows)
         waiting.append((some, its))
         if len(waiting) >= TOGETHER:
@@ -81,7 +82,7 @@ def code_in_parts(table: Streamed, known: Surveyed, plan: Plan, progress: Progre
     if found.are_all and (lines is not None or not ruled):
         keys = found if lines is None else lines
         return coded.with_few(_whole(keys, about), keys.keys)
-    return coded.with_cuts(cuts_of(found, coder, plan, rows=table.rows, total=known.total))
+    return coded.with_cuts(cuts_of(found, coder, plan, rows=held, total=known.total))
 
 
 def _whole(keys: Tuples, about: PartTask) -> Coded:

@@ -1,6 +1,8 @@
 """A tree of cuts that is written down, so that rows which it was not learnt from find their part.
 
-The cuts are those of `kernels/mondrian`. A node sends a code to the child of the last edge at or below it,
+The cuts are those of `kernels/mondrian`, the dearest to cross first: between the children of a high node of
+a tree rather than inside a line of numbers, since no good group crosses those, and bounds that look at one
+part at a time lose nothing there. A node sends a code to the child of the last edge at or below it,
 whatever the form of the axis.
 """
 
@@ -9,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compile.decorators import entry
+from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.spans import LINE, SET, TREE, span
-from shoal.kernels.mondrian import find_parts, list_codes, move_records, order_by_part, run_loss
+from shoal.kernels.mondrian import find_parts, list_codes, move_records, order_by_part, run_loss, two_parts
 
 __all__ = ["grow_tree", "route"]
 
@@ -21,7 +23,7 @@ Integers = NDArray[np.int64]
 def grow_tree(
     all_codes: NDArray[np.int32], all_count: Integers, metric, least: int
 ) -> tuple[Integers, Integers, NDArray[np.int32]]:
-    """Cut while every part keeps `least` records.
+    """Cut while every part keeps `least` records: where it is dearest to cross, then where most is won.
 
     Returns nodes (axis, first, many), edges (code, child), and the part of each row.
     """
@@ -63,6 +65,47 @@ def grow_tree(
         room, width = 4 * room, 4 * width
 
 
+@inner
+def _halve_children(codes, count, metric, axis, start, end, records, k, held, used, part):
+    """Two parts of a TREE axis whose children hold too little alone: a run of them against the others."""
+    many = list_codes(codes, count, axis, start, end, held, used)
+    whole = span(metric, axis, used[0], used[many - 1])
+    best = np.int64(-1)
+    least = records + 1
+    left = 0
+    for u in range(many - 1):
+        left += held[used[u]]
+        off = abs(2 * left - records)
+        fits = left >= k and records - left >= k and off < least
+        if fits and span(metric, axis, used[u], used[u + 1]) == whole:
+            least = off
+            best = u + 1
+    for u in range(many):
+        held[used[u]] = 0
+    if best < 0:
+        return np.int64(0)
+    two_parts(used, part, many, best)
+    return np.int64(2)
+
+
+@inner
+def _crossing(metric, axis, absent, codes, start, end):
+    """What any group pays at least that crosses the cut of a node on one axis; inside a line, nothing."""
+    if metric.form[axis] == SET:
+        return metric.data[metric.offset[axis]]
+    if metric.form[axis] == LINE:
+        return metric.most[axis] if absent else 0.0
+    low = codes[start, axis]
+    high = low
+    for i in range(start + 1, end):
+        code = codes[i, axis]
+        if code < low:
+            low = code
+        elif code > high:
+            high = code
+    return span(metric, axis, low, high)
+
+
 @entry
 def _grow(
     codes,
@@ -97,6 +140,7 @@ def _grow(
         top -= 1
         start, end, me = stack[top, 0], stack[top, 1], stack[top, 2]
         best = losses[top]
+        dearest = -1.0
         records = np.int64(0)
         for i in range(start, end):
             records += count[i]
@@ -116,8 +160,13 @@ def _grow(
                 parts = find_parts(
                     codes, count, metric, axis, start, end, records, k, absent, held, used, part, weight
                 )
+                if parts == 0 and metric.form[axis] == TREE:
+                    parts = _halve_children(
+                        codes, count, metric, axis, start, end, records, k, held, used, part
+                    )
                 if parts == 0:
                     continue
+                dear = _crossing(metric, axis, absent, codes, start, end)
                 order_by_part(codes, axis, start, end, parts, part, ends, order)
                 after = 0.0
                 begin = zero
@@ -155,8 +204,9 @@ def _grow(
                     move_records(
                         codes, place, count, start, end - start, order, spare, spare_place, spare_count
                     )
-                elif after < best:
+                elif dear > dearest or (dear == dearest and after < best):
                     best = after
+                    dearest = dear
                     best_option = option
         if best_option < 0:
             node[me, 0], node[me, 1], node[me, 2] = -1, groups, 0
