@@ -296,3 +296,9 @@ def test_groups_tell_who_stands_behind_which_line_of_ids_too():
     pairs = zip(release.groups.line.tolist(), release.groups.source.tolist(), strict=True)
     assert all(rows[line] == str(source) for line, source in pairs)
     assert not release.table["job"].is_in(jobs).all(), "some cell is an id"
+
+
+def test_a_bound_from_rows_that_were_drawn_says_so(release):
+    drawn = replace(release.certificate, bound_name="border-drawn")
+    assert ", but for a chance of one in 10^12: at most" in drawn.in_words()
+    assert "chance" not in release.certificate.in_words()

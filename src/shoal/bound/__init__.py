@@ -47,6 +47,7 @@ NAMES = {
         "smallest-box",
         "own-box",
         border.NAME,
+        border.DRAWN,
         "in-turn",
         "neighbour",
         "line",

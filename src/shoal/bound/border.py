@@ -3,7 +3,10 @@
 A group either stays in the part of one of its records, and then costs at least the cheapest box that holds
 the record and k records of that part; or it leaves the part, and then costs at least the record's way to
 the nearest record of another part. So the lesser of the two is what every record pays at least, and the
-parts of a table can be looked at one by one, wherever they are. Any tree of cuts will do. The proof is in
+parts of a table can be looked at one by one, wherever they are. Any tree of cuts will do.
+
+Where asking every row would take too long, rows are drawn by a hash of their codes, and what all pay
+follows from what those pay, but for a chance of CHANCE: that bound has a name of its own. The proofs are in
 docs/proofs/border.md.
 """
 
@@ -20,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.bound.own_boxes import own_boxes
-from shoal.kernels.neighbours.tiles import FEW_COLUMNS, TILE, cut_tiles
+from shoal.kernels.neighbours.tiles import FEW_COLUMNS, cut_tiles
 from shoal.kernels.parts.border import ways_out
+from shoal.kernels.parts.hashes import hash_rows
 from shoal.kernels.parts.tree import route
 from shoal.model.coded import Coded, Metric
 from shoal.model.grouping import Proof
@@ -29,6 +33,7 @@ from shoal.model.parts import Cuts
 from shoal.model.task import Task
 
 __all__ = [
+    "DRAWN",
     "NAME",
     "BoxSearch",
     "again",
@@ -40,7 +45,7 @@ __all__ = [
     "text_of_cuts",
 ]
 
-NAME = "border"
+NAME, DRAWN = "border", "border-drawn"
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 Part = tuple[Codes, Integers]
@@ -50,43 +55,53 @@ Apply = Callable[[Callable[[Part], float], Iterable[Part]], Iterable[float]]
 
 @dataclass(frozen=True, slots=True)
 class BoxSearch:
-    """How far the search for own boxes goes: see `prove_by_own_boxes`."""
+    """How far the search for own boxes goes: see `prove_by_own_boxes`.
+
+    One record in `every` is drawn; where that is not each of them, none counts more than `cap`.
+    """
 
     most: int
     deepest: int
     looks: int
     every: int
+    cap: float = 0.0
 
     @property
     def parameters(self) -> tuple[tuple[str, float], ...]:
         """As a receipt keeps them."""
-        return tuple((name, float(getattr(self, name))) for name in ("most", "deepest", "looks", "every"))
+        names = ("most", "deepest", "looks", "every", *(["cap"] if self.every > 1 else []))
+        return tuple((name, float(getattr(self, name))) for name in names)
 
 
 _SEARCH = {
-    "quick": BoxSearch(24, 2, 500, 8),
+    "quick": BoxSearch(32, 3, 3000, 1),
     "normal": BoxSearch(32, 3, 3000, 1),
     "thorough": BoxSearch(64, 4, 10_000, 1),
 }
-"""By effort; quick asks one row in `every` at most."""
 PER_K = 3
 """Near rows for each of the k, at least."""
-QUICKLY = 500_000
-"""Rows that quick asks in all, but for one in each tile."""
+QUICKLY = 250_000
+"""Records that quick draws in all, about."""
 STEPS = {"quick": 4e4, "normal": 4e5, "thorough": 2e6}
 """Cells compared for each row of a part of very many columns, of which no boxes leave any out."""
+CHANCE = 1e-12
+"""Of a bound from rows that were drawn to be above what it bounds."""
+CAP, TYPICAL = 2.0, 0.2
+"""The cap in mean losses of the release at hand, and about what records pay, as a part of it."""
 
 
-def search_for(task: Task, rows: int, columns: int, part: int) -> BoxSearch:
-    """What the effort affords for a table of so many rows and columns, in parts of so many rows."""
+def search_for(task: Task, records: int, columns: int, part: int, loss: float) -> BoxSearch:
+    """What the effort affords for a table of so many records and columns, in parts of so many rows.
+
+    `loss` is that of a record in the release at hand, on average.
+    """
     effort = task.effort.level or "normal"
     found = _SEARCH[effort]
-    every = found.every
-    if effort == "quick":
-        every = min(max(every, -(-rows // QUICKLY)), TILE)
+    every = max(1, records // QUICKLY) if effort == "quick" else 1
     if columns > FEW_COLUMNS:
         every = max(every, int(np.ceil(part * columns / STEPS[effort])))
-    return BoxSearch(max(found.most, PER_K * task.k), found.deepest, found.looks, every)
+    cap = CAP * loss if every > 1 else 0.0
+    return BoxSearch(max(found.most, PER_K * task.k), found.deepest, found.looks, every, cap)
 
 
 def prove_in_parts(
@@ -95,6 +110,7 @@ def prove_in_parts(
     cuts: Cuts,
     task: Task,
     search: BoxSearch,
+    records: int,
     apply: Apply = map,
 ) -> Proof:
     """Sum over the records of all parts, which come as distinct rows with their records, each once.
@@ -103,38 +119,70 @@ def prove_in_parts(
     parts at a time, and gives what each has in their order.
     """
     look = partial(shares_of_part, metric=metric, cuts=cuts, task=task, search=search)
-    return proof_of_shares(apply(look, parts), search, cuts)
+    return proof_of_shares(apply(look, parts), search, cuts, records)
 
 
-def proof_of_shares(shares: Iterable[float], search: BoxSearch, cuts: Cuts) -> Proof:
-    """The bound from what each part has, in their order."""
-    return Proof(NAME, math.fsum(shares), search.parameters, cuts=cuts)
+def proof_of_shares(shares: Iterable[float], search: BoxSearch, cuts: Cuts, records: int) -> Proof:
+    """The bound of a table of so many records from what each part has, in their order."""
+    total = math.fsum(shares)
+    if search.every == 1:
+        return Proof(NAME, total, search.parameters, cuts=cuts)
+    return Proof(DRAWN, _below(total, search, records), search.parameters, cuts=cuts)
+
+
+def _below(drawn: float, search: BoxSearch, records: int) -> float:
+    """What all records pay at least, but for CHANCE, where those drawn stand for so much (Lemma 3)."""
+    unit = search.every * search.cap
+    if unit <= 0.0:
+        return 0.0
+    less = -math.log(CHANCE)
+    tilt = math.log1p(math.sqrt(2.0 * less * search.every / (TYPICAL * max(records, 1))))
+    return max(0.0, unit * (tilt * drawn / unit - less) / math.expm1(tilt))
 
 
 def shares_of_part(part: Part, *, metric: Metric, cuts: Cuts, task: Task, search: BoxSearch) -> float:
-    """What the records of one part pay at least, all together."""
+    """What the records of one part pay at least, all together, or what those drawn stand for."""
     codes, count = part
-    if not count.any():
+    drawn = _drawn(codes, count, search.every, task.seed)
+    asked = np.flatnonzero(drawn)
+    if asked.size == 0:
         return 0.0
-    away = np.empty(len(codes))
-    ways_out(codes, metric, cuts.axis, cuts.first, cuts.many, cuts.edge, cuts.child, away)
-    share = away
+    held, inside = count[asked], np.full(asked.size, np.inf)
     if int(count.sum()) >= task.k:
         tiles = cut_tiles(codes, count, metric)
-        inside = own_boxes(
+        place = np.flatnonzero(drawn[tiles.place])
+        found = own_boxes(
             tiles,
             metric,
             task.k,
             most=min(search.most, tiles.place.size),
             deepest=search.deepest,
             looks=search.looks,
-            every=search.every,
+            asked=place,
         )
-        share = np.zeros(len(codes))  # rows without records are in no tile
-        share[tiles.place] = np.minimum(inside, away[tiles.place])
+        asked, held, inside = tiles.place[place], tiles.count[place], found[place]
+        del tiles
+    away = np.empty(asked.size)
+    ways_out(codes[asked], metric, cuts.axis, cuts.first, cuts.many, cuts.edge, cuts.child, away)
+    share = np.minimum(inside, away)
     if task.withhold:
         share = np.minimum(share, float(metric.most.sum()))
-    return float(share @ count) if np.isfinite(share).all() else 0.0
+    if not np.isfinite(share).all():
+        return 0.0
+    if search.every == 1:
+        return float(share @ held)
+    return float(search.every * np.minimum(share, search.cap).sum())
+
+
+def _drawn(codes: Codes, count: Integers, every: int, seed: int) -> NDArray[np.bool_]:
+    """Which rows are asked: each with a chance of its records in `every`, by a hash of its codes."""
+    if every == 1:
+        return count > 0
+    hashes = np.empty(len(codes), dtype=np.uint64)
+    hash_rows(codes, np.uint64(seed % 2**64), hashes)
+    chance = (hashes >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    drawn: NDArray[np.bool_] = chance * every < count
+    return drawn
 
 
 def text_of_cuts(cuts: Cuts) -> str:
@@ -185,13 +233,15 @@ def _is_tree(cuts: Cuts, axes: int) -> bool:
 
 def again(coded: Coded, task: Task, *, cuts: str, **given: float) -> Proof | None:
     """The bound once more from what a receipt recorded; None where that is no search or no tree."""
-    if {*given} != {"most", "deepest", "looks", "every"}:
+    words = {"most", "deepest", "looks", "every"}
+    if {*given} - {"cap"} != words or ("cap" in given) != (given["every"] > 1):
         return None
-    search = BoxSearch(*(int(given[name]) for name in ("most", "deepest", "looks", "every")))
+    most, deepest, looks, every = (int(given[name]) for name in ("most", "deepest", "looks", "every"))
+    search = BoxSearch(most, deepest, looks, every, given.get("cap", 0.0))
     tree = cuts_of_text(cuts, coded.codes.shape[1])
     if tree is None or min(search.most, search.deepest, search.every) < 1:
         return None
-    return prove_in_parts(_parted(coded, tree), coded.metric, tree, task, search)
+    return prove_in_parts(_parted(coded, tree), coded.metric, tree, task, search, coded.total)
 
 
 def _parted(coded: Coded, cuts: Cuts) -> Iterator[tuple[Codes, Integers]]:

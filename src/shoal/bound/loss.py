@@ -71,6 +71,7 @@ _AGAIN: dict[str, Callable[..., Proof | None]] = {
     line.NAME: prove_on_line,
     own_box.NAME: own_box.again,
     border.NAME: border.again,
+    border.DRAWN: border.again,
     in_turn.NAME: in_turn.again,
     "neighbour": neighbour_bound,  # of certificates before 0.3
     "pairs": _pairs_again,
@@ -154,6 +155,7 @@ def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, Any]) ->
     if name not in _AGAIN:
         return None
     try:
-        return _AGAIN[name](coded, task, **parameters)
+        proof = _AGAIN[name](coded, task, **parameters)
     except TypeError:  # parameters the bound does not know
         return None
+    return proof if proof is not None and proof.name == name else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoal.kernels.bound.own_boxes import own_boxes
+from shoal.kernels.bound.own_boxes import one_in, own_boxes
 from shoal.kernels.neighbours.tiles import cut_tiles
 from shoal.model.coded import Coded
 from shoal.model.grouping import Proof
@@ -37,7 +37,7 @@ def prove_by_own_boxes(
         most=min(most, tiles.place.size),
         deepest=deepest,
         looks=looks,
-        every=every,
+        asked=one_in(every, tiles),
     )
     if task.withhold:
         found = np.minimum(found, coded.weight)

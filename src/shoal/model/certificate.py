@@ -21,6 +21,9 @@ __all__ = ["VERSION", "Certificate"]
 VERSION = "2.3"
 """Of the format: its minor part grows with every field that is added, which then needs a default."""
 
+CHANCES = {"border-drawn": ", but for a chance of one in 10^12"}
+"""What is said of bounds that were proved from rows that were drawn, by name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -110,6 +113,7 @@ class Certificate:
         within = (
             f"at most {times:.2f} times what is unavoidable" if times > 1 else "this is the best possible"
         )
+        chance = CHANCES.get(self.bound_name or "", "")
         least = self.least_percent
         if least is not None:
             alike = "" if self.objective == "loss" else " with one level for each column"
@@ -117,11 +121,11 @@ class Certificate:
                 alike += ", withholding whole classes,"
             # digits rounded apart would say that there is room where there is none
             than = f" than {_figure(least)} %" if times > 1 else ""
-            return f"{lost}No release of this table{alike} can lose less{than}: {within}."
+            return f"{lost}No release of this table{alike} can lose less{than}{chance}: {within}."
         what = OBJECTIVES.get(self.objective, self.objective).partition(":")[0]
         return (
             f"{lost}The objective ({what}) is {_figure(self.value)}; no release of this table can have "
-            f"less than {_figure(self.bound)}: {within}."
+            f"less than {_figure(self.bound)}{chance}: {within}."
         )
 
     def apart_in_words(self) -> str:

@@ -332,7 +332,7 @@ def bound_findings(
     if proof is not None and _reaches(proof, certificate.bound):
         detail = f"The certificate says {certificate.bound:g}; {proof.name} proves as much."
         yield Finding("bound", True, detail)
-    elif exact is None and certificate.bound_name in {"threshold", "shares", "border"}:
+    elif exact is None and certificate.bound_name in {"threshold", "shares", "border", "border-drawn"}:
         yield Finding("bound", None, f"It needs the parameters of its proof. {GIVE_RECEIPT}")
     else:
         proved = "nothing" if proof is None else f"{round_down(proof.bound):g}"

@@ -155,7 +155,9 @@ class Spark:
     ) -> Proof | None:
         """Of few tuples as in memory, else that of a stream; quick has none, which would take longer."""
         if coded.whole is None:
-            proof = None if task.effort.level == "quick" else prove_on_workers(coded, task)
+            assert grouping is not None, "parts were grouped before"
+            loss = self.value("loss", coded, grouping) / coded.total
+            proof = None if task.effort.level == "quick" else prove_on_workers(coded, task, loss)
             coded.rows.close()
             return proof
         return prove(coded.whole, grouping=None if grouping is None else grouping.whole)

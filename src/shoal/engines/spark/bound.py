@@ -34,13 +34,16 @@ class _Proving:
     search: BoxSearch
 
 
-def prove_on_workers(coded: InSpark, task: Task) -> Proof:
-    """What the records of all parts pay at least, added up in the order of parts."""
+def prove_on_workers(coded: InSpark, task: Task, loss: float) -> Proof:
+    """What the records of all parts pay at least, added up in the order of parts.
+
+    `loss` is that of a record in the release at hand, on average.
+    """
     from pyspark.sql import functions as f
 
     assert coded.cuts is not None, "a table of many tuples is cut"
     metric = pack([(axis, column.weight) for column in coded.columns for axis in column.axes])
-    search = search_for(task, coded.total, len(coded.columns), coded.about.plan.part)
+    search = search_for(task, coded.total, len(coded.columns), coded.about.plan.part, loss)
     quiet_task = replace(task, threads=1, progress=quiet)
     about = _Proving(tuple(coded.coder.sizes), metric, coded.cuts, quiet_task, search)
     names = key_names(coded.coder)
@@ -49,7 +52,9 @@ def prove_on_workers(coded: InSpark, task: Task) -> Proof:
     told = by_part.groupBy("block").applyInArrow(of_group(look_at_part, about), "part bigint, share double")
     found = collected(told, "proving a bound")
     order = np.argsort(found.column("part").to_numpy(), kind="stable")
-    return proof_of_shares(found.column("share").to_numpy()[order].tolist(), search, coded.cuts)
+    return proof_of_shares(
+        found.column("share").to_numpy()[order].tolist(), search, coded.cuts, coded.total
+    )
 
 
 def look_at_part(about: _Proving, part: int, table: Any) -> Any:

@@ -165,7 +165,14 @@ class Stream:
             coded.metric,
             coded.cuts,
             task,
-            search_for(task, coded.table.rows, len(coded.columns), coded.layout.about.plan.part),
+            search_for(
+                task,
+                coded.total,
+                len(coded.columns),
+                coded.layout.about.plan.part,
+                self.value("loss", coded, grouping) / coded.total,
+            ),
+            coded.total,
             partial(under_way, hands=coded.table.hands),
         )
 

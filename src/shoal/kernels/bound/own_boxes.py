@@ -17,7 +17,7 @@ from shoal.kernels.compile.decorators import entry
 from shoal.kernels.neighbours.tiles import SLACK, TOGETHER, Tiles, listing_for, near_lists
 from shoal.kernels.threads import over_rows
 
-__all__ = ["Lists", "listed_boxes", "own_boxes"]
+__all__ = ["Lists", "listed_boxes", "one_in", "own_boxes"]
 
 NEAREST = 4
 """Rows among which a first box is grown, as a multiple of k."""
@@ -38,14 +38,29 @@ class Lists(NamedTuple):
 
 
 def own_boxes(
-    tiles: Tiles, metric: Any, k: int, *, most: int, deepest: int, looks: int, every: int
+    tiles: Tiles,
+    metric: Any,
+    k: int,
+    *,
+    most: int,
+    deepest: int,
+    looks: int,
+    asked: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """For each row of the tiles at most, and nearly, what the cheapest box around it and k records costs.
 
-    One row in `every` is asked: its `most` nearest rows are searched, so many records deep, with so many
-    looks at them. Needs at least k records.
+    The `most` nearest rows of those `asked` (by their order in the tiles, which rises) are searched, so
+    many records deep, with so many looks at them. Needs at least k records.
     """
-    return _boxes(tiles, metric, k, most, deepest, looks, every, _lists(0, most, k))
+    return _boxes(tiles, metric, k, most, deepest, looks, asked, _lists(0, most, k))
+
+
+def one_in(every: int, tiles: Tiles) -> NDArray[np.int64]:
+    """One row in `every` of each tile, and the first in any case."""
+    place = np.arange(tiles.place.size)
+    first = np.repeat(tiles.begin[:-1], np.diff(tiles.begin))
+    chosen: NDArray[np.int64] = place[(place - first) % every == 0]
+    return chosen
 
 
 def listed_boxes(
@@ -53,7 +68,7 @@ def listed_boxes(
 ) -> tuple[NDArray[np.float64], Lists]:
     """The same for every row, and the lists."""
     lists = _lists(tiles.place.size, most, k)
-    return _boxes(tiles, metric, k, most, deepest, looks, 1, lists), lists
+    return _boxes(tiles, metric, k, most, deepest, looks, one_in(1, tiles), lists), lists
 
 
 def _lists(rows: int, most: int, k: int) -> Lists:
@@ -67,16 +82,38 @@ def _lists(rows: int, most: int, k: int) -> Lists:
 
 
 def _boxes(
-    tiles: Tiles, metric: Any, k: int, most: int, deepest: int, looks: int, every: int, lists: Lists
+    tiles: Tiles,
+    metric: Any,
+    k: int,
+    most: int,
+    deepest: int,
+    looks: int,
+    asked: NDArray[np.int64],
+    lists: Lists,
 ) -> NDArray[np.float64]:
     out = np.zeros(tiles.place.size)
+    starts = np.searchsorted(asked, tiles.begin)
     weight = float(metric.most.sum())
 
     def work(first: int, last: int) -> None:
         desk = desk_for(metric, k, most)
         listing = listing_for(tiles, most)
         _own_boxes(
-            tiles, metric, first, last, every, k, most, deepest, looks, weight, desk, listing, lists, out
+            tiles,
+            metric,
+            first,
+            last,
+            asked,
+            starts,
+            k,
+            most,
+            deepest,
+            looks,
+            weight,
+            desk,
+            listing,
+            lists,
+            out,
         )
 
     over_rows(tiles.begin.size - 1, work, 4)
@@ -85,17 +122,18 @@ def _boxes(
 
 @entry
 def _own_boxes(
-    tiles, metric, first, last, every, k, most, deepest, looks, weight, desk, listing, lists, out
+    tiles, metric, first, last, asked, starts, k, most, deepest, looks, weight, desk, listing, lists, out
 ):
     far, who, many, limit = listing.far, listing.who, listing.many, listing.limit
     keep = lists.many.size > 0
     rows = np.empty(most + 1, dtype=np.int32)
     for tile in range(first, last):
-        for begin in range(tiles.begin[tile], tiles.begin[tile + 1], TOGETHER * every):
-            end = min(begin + TOGETHER * every, tiles.begin[tile + 1])
-            near_lists(tiles, metric, tile, begin, end, every, most, listing)
-            for q in range((end - begin + every - 1) // every):
-                row = begin + q * every
+        begin, end = tiles.begin[tile], tiles.begin[tile + 1]
+        for some in range(starts[tile], starts[tile + 1], TOGETHER):
+            mine = asked[some : min(some + TOGETHER, starts[tile + 1])]
+            near_lists(tiles, metric, tile, mine, most, listing)
+            for q in range(mine.size):
+                row = mine[q]
                 sort_by(far[q], who[q], many[q])
                 radius = max(0.0, limit[q] * DOWN - SLACK * weight)
                 if keep:
@@ -125,7 +163,7 @@ def _own_boxes(
                     for at in range(k - 1):
                         lists.sets[row, at + 1] = rows[desk.found[at]]
                 out[row] = max(out[row], value)
-                if every == 1:
+                if starts[tile + 1] - starts[tile] == end - begin:
                     continue
                 for x in range(many[q]):  # Lemma 4 (a neighbour's box)
                     other = who[q, x]

@@ -293,19 +293,19 @@ def _keep_nearest(far, who, many, most):
 
 
 @inner
-def near_lists(tiles, metric, tile, first, last, every, most, listing):
-    """List the `most` nearest others of rows first, first + every, .. below last of a tile."""
+def near_lists(tiles, metric, tile, asked, most, listing):
+    """List the `most` nearest others of some rows of a tile, at most TOGETHER."""
     far, who, many, limit = listing.far, listing.who, listing.many, listing.limit
     tables, sums, stack, gaps = listing.tables, listing.sums, listing.stack, listing.gaps
     codes, cells, axes, begin = tiles.codes, tiles.cells, tiles.axes, tiles.begin
     low, high, child, starts = tiles.low, tiles.high, tiles.child, tiles.starts
     used = axes.size
     quick = tiles.quick
-    queries = (last - first + every - 1) // every
+    queries = asked.size
     for q in range(queries):
         many[q] = 0
         limit[q] = np.inf
-        _look(metric, codes, first + q * every, starts, tables[q])
+        _look(metric, codes, asked[q], starts, tables[q])
     top = 0
     own = tiles.node[tile]
     node = own
@@ -347,7 +347,7 @@ def near_lists(tiles, metric, tile, first, last, every, most, listing):
         at = begin[its]
         rows = begin[its + 1] - at
         for q in range(queries):
-            row = first + q * every
+            row = asked[q]
             if node != own and _gap_to(metric, axes, codes, row, low, high, node, limit[q]) >= limit[q]:
                 continue
             for r in range(rows):

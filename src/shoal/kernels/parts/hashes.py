@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.kernels.compile.decorators import entry, inner
 
-__all__ = ["SEED", "hash_keys", "hash_texts"]
+__all__ = ["SEED", "hash_keys", "hash_rows", "hash_texts"]
 
 SEED = np.uint64(42)
 """Where Spark begins."""
@@ -46,6 +46,17 @@ def hash_keys(keys, out):
         h = SEED
         for a in range(keys.shape[0]):
             h = (h + FIVE + np.uint64(8)) ^ _round(np.uint64(0), np.uint64(keys[a, i]))
+            h = _mixed(_turned(h, 27) * ONE + FOUR)
+        out[i] = h
+
+
+@entry
+def hash_rows(codes, seed, out):
+    """A hash of each row of codes, another for each seed."""
+    for i in range(codes.shape[0]):
+        h = seed
+        for a in range(codes.shape[1]):
+            h = (h + FIVE + np.uint64(8)) ^ _round(np.uint64(0), np.uint64(codes[i, a]))
             h = _mixed(_turned(h, 27) * ONE + FOUR)
         out[i] = h
 
