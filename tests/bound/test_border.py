@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -56,7 +57,9 @@ def check_one(seed: int) -> tuple[float, float, int]:
     found = []
     for search in searches:
         parts = [(coded.codes[part == at], coded.count[part == at]) for at in range(cuts.parts)]
-        proof = prove_in_parts(parts, coded.metric, cuts, task, search, coded.total)
+        proof = prove_in_parts(
+            [partial(tuple, one) for one in parts], coded.metric, cuts, task, search, coded.total
+        )
         assert proof.bound <= best + 1e-9
         words = {**dict(proof.parameters), "cuts": text_of_cuts(cuts)}
         once_more = loss_again(coded, task, proof.name, words)
@@ -92,12 +95,12 @@ def test_what_is_drawn_stays_below_what_all_pay() -> None:
     metric = pack([(axis, 1.0), (axis, 1.0)])
     cuts = cut_into_parts(codes, count, metric, int(count.sum()))
     every, total = BoxSearch(32, 3, 3000, 1), int(count.sum())
-    all_pay = prove_in_parts([(codes, count)], metric, cuts, Task(k=10), every, total).bound
+    all_pay = prove_in_parts([lambda: (codes, count)], metric, cuts, Task(k=10), every, total).bound
     some = replace(every, every=5, cap=2.0 * all_pay / total)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(border, "CHANCE", 0.1)
         draws = [
-            prove_in_parts([(codes, count)], metric, cuts, Task(k=10, seed=seed), some, total)
+            prove_in_parts([lambda: (codes, count)], metric, cuts, Task(k=10, seed=seed), some, total)
             for seed in range(200)
         ]
     found = np.array([one.bound for one in draws]) / all_pay
@@ -105,7 +108,7 @@ def test_what_is_drawn_stays_below_what_all_pay() -> None:
     assert (found > 1.0).mean() <= 0.1
     assert 0.8 < found.mean() < 1.0
     assert len(set(found.tolist())) > 150  # seeds draw differently
-    sure = prove_in_parts([(codes, count)], metric, cuts, Task(k=10), some, total)
+    sure = prove_in_parts([lambda: (codes, count)], metric, cuts, Task(k=10), some, total)
     assert sure.bound < found.mean() * all_pay  # with the true chance it is more careful
 
 
@@ -122,7 +125,7 @@ def test_a_table_in_one_part_has_its_own_boxes() -> None:
     assert cuts.parts == 1
     assert np.isinf(ways(coded, cuts)).all()
     found = prove_in_parts(
-        [(coded.codes, coded.count)], coded.metric, cuts, task, BoxSearch(9, 3, 99, 1), coded.total
+        [lambda: (coded.codes, coded.count)], coded.metric, cuts, task, BoxSearch(9, 3, 99, 1), coded.total
     )
     known = prove_by_own_boxes(coded, task, most=9, deepest=3, looks=99, every=1)
     assert found.bound == pytest.approx(known.bound)

@@ -12,7 +12,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Task
-from shoal.recode.faces import Faces, cells_of, faces_of, join_faces, ranks_of
+from shoal.recode.faces import Faces, cells_of, faces_of, join_faces, order_of, ranks_of
 from shoal.recode.generalize import generalize
 
 
@@ -42,6 +42,17 @@ def test_classes_stand_in_the_order_of_their_texts(grouped: tuple[Plan, Coded, G
     classes = cells(coded, faces.take(one))
     assert classes.equals(texts.unique().sort(texts.columns, nulls_last=True))
     assert classes[pl.Series(rank)].equals(texts)
+
+
+def test_an_order_rises_with_the_first_columns_whoever_asks(grouped: tuple[Plan, Coded, Grouping]) -> None:
+    _, coded, grouping = grouped
+    faces, _ = faces_of(coded, grouping)
+    _, one = ranks_of(coded.columns, faces)
+    order = order_of(coded.columns, faces)
+    assert (np.diff(order[one]) >= 0).all()
+    assert np.unique(order).size > 10
+    some = np.arange(0, faces.groups, 3)
+    assert np.array_equal(order_of(coded.columns, faces.take(some)), order[some])
 
 
 def test_faces_of_parts_join_into_those_of_the_whole(grouped: tuple[Plan, Coded, Grouping]) -> None:

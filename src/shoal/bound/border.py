@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -50,7 +50,9 @@ Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
 Part = tuple[Codes, Integers]
 """Distinct rows with their records."""
-Apply = Callable[[Callable[[Part], float], Iterable[Part]], Iterable[float]]
+Load = Callable[[], Part]
+"""Gives a part, which is not held before."""
+Apply = Callable[[Callable[[Load], float], Sequence[Load]], Iterable[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def search_for(task: Task, records: int, columns: int, part: int, loss: float) -
 
 
 def prove_in_parts(
-    parts: Iterable[Part],
+    parts: Sequence[Load],
     metric: Metric,
     cuts: Cuts,
     task: Task,
@@ -118,7 +120,10 @@ def prove_in_parts(
     Every record of the table must stand in the part that the cuts send it to. `apply` may look at several
     parts at a time, and gives what each has in their order.
     """
-    look = partial(shares_of_part, metric=metric, cuts=cuts, task=task, search=search)
+
+    def look(load: Load) -> float:
+        return shares_of_part(load(), metric=metric, cuts=cuts, task=task, search=search)
+
     return proof_of_shares(apply(look, parts), search, cuts, records)
 
 
@@ -241,12 +246,16 @@ def again(coded: Coded, task: Task, *, cuts: str, **given: float) -> Proof | Non
     tree = cuts_of_text(cuts, coded.codes.shape[1])
     if tree is None or min(search.most, search.deepest, search.every) < 1:
         return None
-    return prove_in_parts(_parted(coded, tree), coded.metric, tree, task, search, coded.total)
+    return prove_in_parts(list(_parted(coded, tree)), coded.metric, tree, task, search, coded.total)
 
 
-def _parted(coded: Coded, cuts: Cuts) -> Iterator[tuple[Codes, Integers]]:
+def _parted(coded: Coded, cuts: Cuts) -> Iterator[Load]:
     part = np.empty(coded.distinct, dtype=np.int64)
     route(coded.codes, cuts.axis, cuts.first, cuts.many, cuts.edge, cuts.child, part)
     order = np.argsort(part, kind="stable")
     for some in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
-        yield coded.codes[some], coded.count[some]
+        yield partial(_taken, coded, some)
+
+
+def _taken(coded: Coded, some: NDArray[np.intp]) -> Part:
+    return coded.codes[some], coded.count[some]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from shoal.bound import prove_in_parts, search_for
+from shoal.bound.border import Load
 from shoal.check.in_order import judge_in_order
 from shoal.engines.parts import in_unit
 from shoal.engines.stream.group import group_in_parts
@@ -19,8 +20,8 @@ from shoal.engines.stream.limits import check_plan, hands_of
 from shoal.engines.stream.persons import check_whom_in_order
 from shoal.engines.stream.survey import Surveyed, survey_scan
 from shoal.engines.stream.tuples import code_in_parts
-from shoal.engines.stream.under_way import under_way
-from shoal.engines.stream.values import InParts, PartGroups, Sorted, Streamed, Tuples
+from shoal.engines.stream.under_way import Hands, under_way
+from shoal.engines.stream.values import InParts, PartGroups, Sorted, Streamed
 from shoal.engines.stream.write import write_sorted
 from shoal.errors import PlanError, choices
 from shoal.group import METHODS, facts
@@ -158,10 +159,10 @@ class Stream:
         """Of few tuples as in memory, else by own boxes in parts and the way out of them."""
         if coded.whole is not None:
             return prove(coded.whole, grouping=None if grouping is None else grouping.whole)
-        if coded.cuts is None or grouping is None or grouping.again is None:
+        if coded.cuts is None or grouping is None or not grouping.again:
             return None
         return prove_in_parts(
-            _seen(grouping.again(), coded.total, task.progress),
+            grouping.again,
             coded.metric,
             coded.cuts,
             task,
@@ -173,7 +174,7 @@ class Stream:
                 self.value("loss", coded, grouping) / coded.total,
             ),
             coded.total,
-            partial(under_way, hands=coded.table.hands),
+            partial(_looked_at, hands=coded.table.hands, progress=task.progress),
         )
 
     def hand_back(self, table: Streamed, published: Sorted) -> tuple[Any, dict[str, Any]]:
@@ -216,13 +217,13 @@ class Stream:
         raise PlanError("A table that is worked on in parts has no map.", field="engine")
 
 
-def _seen(parts: Tuples, total: int, progress: Progress) -> Tuples:
-    """The parts, and a word before each."""
-    done = 0
-    for codes, count in parts:
-        progress(f"proving a bound, record {done:,} of {total:,}", done / total)
-        yield codes, count
-        done += int(count.sum())
+def _looked_at(
+    look: Callable[[Load], float], parts: Sequence[Load], *, hands: Hands, progress: Progress
+) -> Iterator[float]:
+    """What is found in each part, with a word after it; whoever looks loads it, so few are held."""
+    for done, found in enumerate(under_way(look, parts, hands), 1):
+        progress(f"proving a bound, part {done:,} of {len(parts):,}", done / len(parts))
+        yield found
 
 
 def _lazy(published: Sorted) -> pl.LazyFrame:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -133,23 +134,24 @@ class _PutAside:
             sum(one.withheld for one in solved),
             sum(one.steps for one in solved),
             len(blocks),
-            again=self.again,
+            again=tuple(
+                partial(self.again, part)
+                for part, one in enumerate(self.parts)
+                if one.file.size or self.heavy.get(part)
+            ),
         )
 
-    def again(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
-        """The distinct tuples of every part with their records, once more."""
+    def again(self, part: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The distinct tuples of a part with their records, once more."""
         sizes = self.about.coder.sizes
-        for part, one in enumerate(self.parts):
-            if not one.file.size and not self.heavy.get(part):
-                continue
-            rows = self._load([part])
-            records = np.ones(rows.rows, dtype=np.int64) if rows.records is None else rows.records
-            lone = self.heavy.get(part, [])
-            codes = np.concatenate([rows.codes, *(line for line, _ in lone)])
-            records = np.append(records, [many for _, many in lone]).astype(np.int64)
-            del rows
-            lines, row = distinct_lines([codes[:, axis] for axis in range(len(sizes))], sizes)
-            yield lines, np.rint(np.bincount(row, weights=records)).astype(np.int64)
+        rows = self._load([part])
+        records = np.ones(rows.rows, dtype=np.int64) if rows.records is None else rows.records
+        lone = self.heavy.get(part, [])
+        codes = np.concatenate([rows.codes, *(line for line, _ in lone)]) if lone else rows.codes
+        records = np.append(records, [many for _, many in lone]).astype(np.int64)
+        del rows
+        lines, row = distinct_lines([codes[:, axis] for axis in range(len(sizes))], sizes)
+        return lines, np.rint(np.bincount(row, weights=records)).astype(np.int64)
 
     def _kept(self, faces: Faces, lines: Lines, found: SolvedPart | None = None) -> _Solved:
         file = Nameless(self.table.folder)

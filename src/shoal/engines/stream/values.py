@@ -25,8 +25,8 @@ from shoal.read.scan import Scan
 from shoal.recode.faces import Faces
 
 Told = Callable[[int, int], NDArray[Any]]
-Tuples = Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]
-__all__ = ["InParts", "PartGroups", "Sorted", "Streamed", "Tuples"]
+Again = Callable[[], tuple[NDArray[np.int32], NDArray[np.int64]]]
+__all__ = ["InParts", "PartGroups", "Sorted", "Streamed"]
 
 LINES = 1 << 16
 """Lines of a finished table that are read together: texts take more memory than codes."""
@@ -105,8 +105,8 @@ class PartGroups:
     """The groups of all parts by their faces, one part after the other.
 
     `rows` has for each part a file of its lines with the group within the part. `whole` is the grouping of
-    a table of few tuples, whose rows are still where they came from; else `again` gives the distinct tuples
-    of every part that was cut, with their records.
+    a table of few tuples, whose rows are still where they came from; else `again` has for every part that
+    was cut who gives its distinct tuples, with their records.
     """
 
     faces: Faces
@@ -116,7 +116,7 @@ class PartGroups:
     steps: int
     parts: int
     whole: Grouping | None = None
-    again: Callable[[], Tuples] | None = None
+    again: tuple[Again, ...] = ()
     proof: Proof | None = None
     objective: str | None = None
     factor: float | None = None

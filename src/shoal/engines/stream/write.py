@@ -40,15 +40,22 @@ class _Sorting:
     def __init__(self, coded: InParts, grouping: PartGroups) -> None:
         self.coded = coded
         self.grouping = grouping
-        self.rank, one = ranks_of(coded.columns, grouping.faces)
-        held = np.rint(np.bincount(self.rank, weights=grouping.faces.size)).astype(np.int64)
-        before = np.cumsum(held) - held
-        long = max(RANGE, RANGE * coded.total // coded.table.rows)  # of records, where these are counted
-        self.range = np.unique(before // long, return_inverse=True)[1].ravel().astype(np.int32)
-        self.faces: Faces = grouping.faces.take(one)
+        self.rank, self.one = ranks_of(coded.columns, grouping.faces)
+        self.range = self._ranges()
         self.line = coded.layout.out
         self.files = [Nameless(coded.table.folder) for _ in range(int(self.range[-1]) + 1)]
         self._lock = threading.Lock()
+
+    def _ranges(self) -> NDArray[np.int32]:
+        """The range of every class; numbered in order, and each is used."""
+        long = max(RANGE, RANGE * self.coded.total // self.coded.table.rows)  # where records are counted
+        held = np.bincount(self.rank, weights=self.grouping.faces.size)  # exact below 2^53
+        before = (np.cumsum(held) - held) // long
+        return np.cumsum(np.diff(before, prepend=before[:1]) != 0, dtype=np.int32)
+
+    def faces(self, first: int, end: int) -> Faces:
+        """What classes show, in published order."""
+        return self.grouping.faces.take(self.one[first:end])
 
     def send(self, lines: NDArray[Any]) -> None:
         """Rows, by group of the whole table, to the files of their ranges."""
@@ -152,7 +159,7 @@ def _write(sorting: _Sorting, coded: InParts, grouping: PartGroups, progress: Pr
     def make(at: int) -> tuple[pa.Table, Lines]:
         lines = sorting.files[at].rows(sorting.line)
         sorting.files[at].close()
-        faces = sorting.faces.take(slice(int(ends[at]), int(ends[at + 1])))
+        faces = sorting.faces(int(ends[at]), int(ends[at + 1]))
         lines[LABEL] -= np.int32(ends[at])
         lines = lines[layout.order(lines, faces.groups)]
         made = []
