@@ -18,6 +18,7 @@ import pytest
 import shoal
 from mixed_tables import mixed_table, mixed_words
 from shoal import engines
+from shoal.bound import border
 from shoal.model.hierarchy import Hierarchy
 from silent import said_by
 from tables import PATHS
@@ -91,6 +92,22 @@ def test_datasets_and_text_are_read_batch_by_batch(frame: pl.DataFrame, tmp_path
     text = shoal.anonymize(shoal.scan_table(tmp_path / "in.csv"), **words).table.collect()
     in_memory = shoal.anonymize(shoal.read_table(tmp_path / "in.csv").frame, **words).table
     assert text.equals(in_memory)
+
+
+def test_a_bound_from_rows_that_were_drawn_is_proved_again(
+    frame: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(border, "QUICKLY", 400)
+    monkeypatch.setattr(border, "CHANCE", 0.1)  # of so few rows a smaller one leaves nothing
+    words = mixed_words()
+    release = shoal.anonymize(frame, part=200, effort="quick", **CUTS, **words)
+    assert release.certificate.bound_name == "border-drawn"
+    assert 0 < release.certificate.bound < release.certificate.value
+    files = release.write(tmp_path / "out.parquet")
+    more = {"original": frame, "receipt": files.receipt, "hierarchies": words["hierarchies"]}
+    found = shoal.verify(files.table, files.certificate, **more)
+    assert [one for one in found if one.holds is not True] == []
+    assert sum("border-drawn" in one.detail for one in found) == 2  # in the certificate and the receipt
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".arrow"])
