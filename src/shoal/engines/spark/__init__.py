@@ -25,7 +25,7 @@ from shoal.engines.spark.judge import judge_frame
 from shoal.engines.spark.survey import open_frame, repeats_of, survey_frame
 from shoal.engines.spark.tuples import code_frame
 from shoal.engines.spark.values import PERSON, InSpark, OnSpark, PartsSolved, SparkTable, SurveyedInSpark
-from shoal.engines.spark.write import content_of, write_published
+from shoal.engines.spark.write import content_by, content_of, write_published
 from shoal.engines.stream import ENGINE as STREAM
 from shoal.engines.stream import in_parts
 from shoal.errors import DataError, PlanError
@@ -128,16 +128,22 @@ class Spark:
         withheld: int,
     ) -> Verdict:
         """The independent judge groups the finished table once more."""
-        published.content[:] = content_of(published.rows_only(), published.names)
+        rows, counts = published.rows_only(), {}
+        if plan.sensitive:  # one pass for both
+            first = plan.sensitive[0]
+            published.content[:], counts[first] = content_by(rows, published.names, first)
+        else:
+            published.content[:] = content_of(rows, published.names)
         has_unit = plan.whom.unit is not None
         return judge_frame(
-            published.with_persons() if has_unit else published.rows_only(),
+            published.with_persons() if has_unit else rows,
             published.names,
             plan,
             coded.columns,
             withheld=withheld,
             person=PERSON if has_unit else None,
             trees=coded.about.ruled.trees,
+            counts=counts,
         )
 
     def whom(

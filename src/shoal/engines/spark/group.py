@@ -33,7 +33,7 @@ from shoal.engines.parts import (
 from shoal.engines.spark.ask import collected, named
 from shoal.engines.spark.send import of_batches, of_group
 from shoal.engines.spark.tuples import carried_names, key_names, line_names, seen_of
-from shoal.engines.spark.values import ACCOUNT, PERSON, Account, InSpark, Kept, PartsSolved
+from shoal.engines.spark.values import ACCOUNT, ORDER, PERSON, Account, InSpark, Kept, PartsSolved
 from shoal.errors import BrokenPromise, DataError
 from shoal.group.parts.cut import parts_of
 from shoal.group.parts.rules import joined_until
@@ -43,7 +43,7 @@ from shoal.model.grouping import Grouping
 from shoal.model.parts import Cuts
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quiet
-from shoal.recode.faces import Faces, cells_of, faces_of, lost_on
+from shoal.recode.faces import Faces, cells_of, faces_of, lost_on, order_of
 
 __all__ = [
     "account_of",
@@ -99,10 +99,10 @@ class _Solving:
 
 
 def published_names(about: PartTask) -> list[str]:
-    """The columns of the finished table, and the person behind a row where these are counted."""
+    """The order and the columns of the finished table, and the person behind a row where they count."""
     plan = about.plan
     person = [] if plan.whom.unit is None else [PERSON]
-    return [*plan.quasi, *plan.sensitive, *plan.keep, *person]
+    return [ORDER, *plan.quasi, *plan.sensitive, *plan.keep, *person]
 
 
 def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved:
@@ -310,12 +310,13 @@ def route_rows(about: _Routing, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def published_schema(coded: InSpark, plan: Plan) -> Any:
-    """The columns of the finished table, and that of accounts."""
+    """The columns of `published_names`, and that of accounts."""
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
     kinds = {one.name: one.dataType for one in coded.rows.frame.schema.fields}
     return StructType(
         [
+            StructField(ORDER, LongType()),
             *(StructField(name, StringType()) for name in plan.quasi),
             *(
                 StructField(name, kinds[short])
@@ -471,9 +472,13 @@ def _fixed(value: Any) -> Any:
 
 
 def cells_by_group(columns: Sequence[Column], faces: Faces) -> list[Any]:
-    """The published texts of every column, a cell per group."""
+    """The order of every group, and the published texts of every column, a cell per group."""
     return [
-        cells_of(column, faces, axis).to_arrow().cast(pa.string()) for axis, column in enumerate(columns)
+        pa.array(order_of(columns, faces)),
+        *(
+            cells_of(column, faces, axis).to_arrow().cast(pa.string())
+            for axis, column in enumerate(columns)
+        ),
     ]
 
 

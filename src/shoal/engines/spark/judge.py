@@ -1,7 +1,8 @@
 """A finished table on Spark, judged by its classes: Spark groups and counts them, workers measure them.
 
 Nothing of what made the table is used: its rows, the plan and the columns' values. Rows are sent by the
-cells of their quasi-identifiers, so every class is whole wherever it is looked at.
+cells of their quasi-identifiers, so every class is whole wherever it is looked at. Lines are sorted by a
+hash of those cells, then by the cells themselves: whatever the hash, a class stands together.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from shoal.check.passing import RECORDS, ValuesThere, changes
+from shoal.check.passing import RECORDS, ValuesThere, whole_classes
 from shoal.check.persons import Standing
 from shoal.check.tally import JudgedClasses, quasi_of
 from shoal.engines.spark.ask import collected, named, renamed
@@ -26,6 +27,9 @@ from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
 
 __all__ = ["judge_frame", "measure_classes"]
+
+LINES = "\0lines"
+"""The column of how many rows a line stands for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,22 +51,26 @@ def judge_frame(
     withheld: int,
     person: str | None = None,
     trees: Mapping[str, Hierarchy] | None = None,
+    counts: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Judge a table with the columns `names`, whose cells are texts; see `judge` for what is looked at.
 
-    The column `person` says who stands behind each row, by number; `trees` are those of rules.
+    The column `person` says who stands behind each row, by number; `trees` are those of rules; `counts` are
+    the values of sensitive columns with their rows, where these were counted in this very frame.
     """
     from pyspark.sql import functions as f
 
     quasi = quasi_of(names, plan)
     sensitive = [name for name in plan.sensitive if name in names]
-    spreads = {name: _spread(frame, name) for name in sensitive}
+    known = counts or {}
+    spreads = {name: _spread(name, known.get(name) or _counted(frame, name)) for name in sensitive}
     short = [f"c{at}" for at in range(len(quasi) + len(sensitive))]
     rows = renamed(frame, [*quasi, *sensitive], short)
-    by_class = rows.repartition(*short[: len(quasi)]) if sensitive else rows
-    counted = by_class.groupBy(*short).agg(f.count(f.lit(1)).alias("n"))
-    if sensitive:
-        counted = counted.sortWithinPartitions(*short)
+    if sensitive:  # hardly any two rows are alike, so they are not counted before they are sent and sorted
+        by_class = rows.withColumn("h", f.xxhash64(*short[: len(quasi)])).repartition("h")
+        counted = by_class.sortWithinPartitions("h", *short).select(*short, f.lit(1).cast("long"))
+    else:
+        counted = rows.groupBy(*short).agg(f.count(f.lit(1)))
     about = _Measuring(tuple(quasi), tuple(sensitive), plan, columns, spreads, trees or {})
     told = counted.mapInArrow(of_batches(measure_classes, about), "told binary")
     tally = JudgedClasses(plan, columns, {}, {})
@@ -91,32 +99,27 @@ def _standing(frame: Any, quasi: Sequence[str], person: str) -> Standing:
     return Standing(np.repeat(size, times), smallest, many)
 
 
-def _spread(frame: Any, name: str) -> ValuesThere:
+def _counted(frame: Any, name: str) -> Any:
     from pyspark.sql import functions as f
 
-    counted = frame.groupBy(named(name)).agg(f.count(f.lit(1)).alias(RECORDS))
-    arrived: Any = pl.from_arrow(collected(counted, "counting sensitive values"))
-    known = arrived.rename({arrived.columns[0]: name})
+    return collected(frame.groupBy(named(name)).agg(f.count(f.lit(1))), "counting sensitive values")
+
+
+def _spread(name: str, counted: Any) -> ValuesThere:
+    known: Any = pl.from_arrow(counted.rename_columns([name, RECORDS]))
     return ValuesThere.of(lambda _names: iter([known]), name, RECORDS)
 
 
 def measure_classes(about: _Measuring, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: what is counted of whole classes, whose lines stand together."""
     tally = JudgedClasses(about.plan, about.columns, about.spreads, about.trees)
-    held: pl.DataFrame | None = None
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        some: Any = pl.from_arrow(
-            pa.Table.from_batches([batch]).rename_columns([*about.quasi, *about.sensitive, RECORDS])
-        )
-        some = some.cast({name: about.spreads[name].cells.dtype for name in about.sensitive})
-        if held is not None:
-            some = pl.concat([held, some])
-        last = int(np.flatnonzero(changes(some.select(about.quasi)))[-1])
-        held = some[last:]
-        if last:
-            tally.add(some[:last], about.quasi)
-    if held is not None:
-        tally.add(held, about.quasi)
+    names = [*about.quasi, *about.sensitive, LINES]
+
+    def lines(_names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for batch in batches:
+            some: Any = pl.from_arrow(pa.Table.from_batches([batch]).rename_columns(names))
+            yield some.cast({name: about.spreads[name].cells.dtype for name in about.sensitive})
+
+    for part in whole_classes(lines, about.quasi, about.sensitive, LINES):
+        tally.add(part, about.quasi)
     yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(tally.counted)], pa.binary())], names=["told"])

@@ -23,6 +23,7 @@ from shoal.model.parts import Cuts
 
 __all__ = [
     "ACCOUNT",
+    "ORDER",
     "PERSON",
     "Account",
     "InSpark",
@@ -36,6 +37,8 @@ __all__ = [
 
 PERSON = "\0person"
 """The column of the person behind a row, by number; for the judge alone."""
+ORDER = "\0order"
+"""The column of a number that rises with the published cells of the first columns."""
 ACCOUNT = "\0account"
 """The column of what a part says of itself; a row that has it is no row of the table."""
 
@@ -202,7 +205,9 @@ class OnSpark:
 
     def frame(self) -> Any:
         """The table in the order of its published cells."""
-        return self.rows_only().orderBy(*(named(name).asc_nulls_last() for name in self.names))
+        rows = self.rows.frame.where(named(ACCOUNT).isNull()).select(*map(named, (ORDER, *self.names)))
+        cells = (named(name).asc_nulls_last() for name in self.names)
+        return rows.orderBy(named(ORDER), *cells).select(*map(named, self.names))
 
     def first_lines(self) -> str:
         """The first lines as HTML, for notebooks."""
