@@ -12,7 +12,7 @@ import pytest
 from shoal.kernels.compile import ahead
 from shoal.kernels.rules.trade import trade_records
 
-IMPROVE, RULES = "shoal.kernels.improve.ahead", "shoal.group.rules.ahead"
+IMPROVE, RULES = "shoal.kernels.improve.first_run", "shoal.group.rules.ahead"
 KEPT = {
     IMPROVE: {"rebuild._rebuild", "state._fill", "approximate._compare"},
     RULES: {"chains._chain_inplace", "enforce.enforce_rules", "trade.trade_records"},

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 from shoal.group.improve.blocks import cut_blocks
 from shoal.group.improve.dive import dive
 from shoal.kernels.distance.spans import group_losses
-from shoal.kernels.improve import ahead
+from shoal.kernels.improve import first_run
 from shoal.kernels.improve.block import LISTED, Found, improve_block
 from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, draw_orders, near_rows
 from shoal.model.coded import Coded
@@ -101,7 +101,7 @@ def work_of(k: int) -> float:
 
 def prepare(task: Task) -> None:
     """Say that `improve` will be called: on a machine's first run its kernels are compiled meanwhile."""
-    if task.threads != 1 and ahead.begin():
+    if task.threads != 1 and first_run.begin():
         task.progress("compiling, once on this machine", 0.0)
 
 

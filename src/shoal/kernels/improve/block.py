@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.distance.packed import FORM, LENGTH, PackedMetric, pack_metric
 from shoal.kernels.distance.spans import count_labels
-from shoal.kernels.improve import ahead
+from shoal.kernels.improve import first_run
 from shoal.kernels.improve.local_search import sweep
 from shoal.kernels.improve.rebuild import rebuild
 from shoal.kernels.improve.state import load_state, read_state
@@ -59,7 +59,7 @@ def improve_block(
     won = sweep(packed, state, k) if with_sweep else 0.0
     pools = _pools(packed, tries)
     if pools > 0:
-        ahead.wait()
+        first_run.wait()
         won += rebuild(packed, state, k, pools, seed, heat, share)
     if pools < tries:
         won += swap_rows(

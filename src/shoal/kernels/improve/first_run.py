@@ -11,7 +11,7 @@ from shoal.kernels.neighbours.approximate import list_near
 
 __all__ = ["begin", "wait"]
 
-_HERE = "shoal.kernels.improve.ahead"
+_HERE = "shoal.kernels.improve.first_run"
 
 
 def begin() -> bool:
