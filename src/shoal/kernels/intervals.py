@@ -16,7 +16,7 @@ __all__ = ["cheapest_bounded_runs", "cheapest_runs", "cuts_within", "least_limit
 
 @inner
 def _can_cut(up_to, k, limit, reach, seen):
-    """Whether all items can be cut into runs of k..limit; fills reach[i]: the first i items can.
+    """Whether a line can be cut into intervals of k..limit; fills reach[i]: the first i items can.
 
     `seen[i]` counts the reachable places before i.
     """
@@ -37,7 +37,7 @@ def _can_cut(up_to, k, limit, reach, seen):
 
 @entry
 def least_limit(up_to, k):
-    """The least weight of the heaviest run over all cuts into runs of at least k. Needs a total of k."""
+    """The least weight of the heaviest interval, over all cuts into runs of at least k. Needs k in all."""
     n = up_to.size - 1
     reach = np.zeros(n + 1, dtype=np.bool_)
     seen = np.zeros(n + 1, dtype=np.int64)
@@ -56,7 +56,7 @@ def least_limit(up_to, k):
 
 @inner
 def _starts_of(before, n):
-    """The first item of each run, from the start of the run that ends at each place."""
+    """The first item of each interval, from the start of the run that ends at each place."""
     runs = 0
     at = n
     while at > 0:
@@ -73,7 +73,7 @@ def _starts_of(before, n):
 
 @entry
 def cuts_within(up_to, k, limit):
-    """The first item of each run, all runs within k..limit. Needs `limit` to be reachable."""
+    """The first item of each interval, all runs within k..limit. Needs `limit` to be reachable."""
     n = up_to.size - 1
     reach = np.zeros(n + 1, dtype=np.bool_)
     seen = np.zeros(n + 1, dtype=np.int64)
@@ -91,7 +91,7 @@ def cuts_within(up_to, k, limit):
 
 @inlined
 def _cost(up_to, position, j, i, missing, most):
-    """What the run of items j..i-1 costs."""
+    """What the interval of items j..i-1 costs."""
     weight = up_to[i] - up_to[j]
     if missing and i == up_to.size - 1:
         return 0.0 if j == i - 1 else weight * most
@@ -100,7 +100,7 @@ def _cost(up_to, position, j, i, missing, most):
 
 @entry
 def cheapest_bounded_runs(up_to, position, k, limit, missing, most):
-    """The first item of each run of the cheapest cuts whose runs all weigh k..limit."""
+    """The first item of each interval of the cheapest cuts whose runs all weigh k..limit."""
     n = up_to.size - 1
     best = np.full(n + 1, np.inf)
     best[0] = 0.0
@@ -122,7 +122,7 @@ def cheapest_bounded_runs(up_to, position, k, limit, missing, most):
 
 @entry
 def cheapest_runs(up_to, position, k, missing, most):
-    """The first item of each run of the cheapest cuts into runs of at least k.
+    """The first item of each interval of the cheapest cuts into runs of at least k.
 
     Of two starts the later one, once it is better, stays better for all later ends (quadrangle
     inequality): a queue of starts, each with the end from which it wins.
@@ -183,7 +183,7 @@ def cheapest_runs(up_to, position, k, missing, most):
 
 @inlined
 def _beats(best, up_to, position, new, old, end):
-    """Whether a run from `new` to `end` leaves less in all than one from `old`. Needs end <= items."""
+    """Whether an interval from `new` to `end` leaves less in all than from `old`. Needs end <= items."""
     one = best[new] + (up_to[end] - up_to[new]) * (position[end - 1] - position[new])
     other = best[old] + (up_to[end] - up_to[old]) * (position[end - 1] - position[old])
     return one < other

@@ -20,7 +20,7 @@ SLACK = 1e-9  # far above what rounding can take from a sum of spans, far below 
 
 @inner
 def _seed_distances(form, size, offset, data, most, missing, seed, start, out):
-    """Write each code's distance to the seed's code, axis by axis, to `out` from `start`."""
+    """For k-member's groups: write each code's distance to the seed's code, axis by axis, from `start`."""
     for axis in range(form.size):
         mine = seed[axis]
         at = start[axis]
@@ -54,7 +54,7 @@ def _seed_distances(form, size, offset, data, most, missing, seed, start, out):
 
 @inner
 def _scan(codes, free, alive, start, table, scale, known, buckets):
-    """Fill `known` with the distances to the seed, and `buckets` with the free records by distance."""
+    """k-member's scan for a group: distances to the seed in `known`, free records by these in `buckets`."""
     axes = codes.shape[1]
     for b in range(buckets.size):
         buckets[b] = 0
@@ -68,7 +68,7 @@ def _scan(codes, free, alive, start, table, scale, known, buckets):
 
 @inner
 def _collect(known, free, alive, ceiling, bound, near):
-    """List the free rows whose distance to the seed is at most `ceiling`; return how many."""
+    """List the free rows whose distance to a k-member seed is at most `ceiling`; return how many."""
     many = 0
     for i in range(alive):
         if known[i] <= ceiling and free[i] > 0:
@@ -80,7 +80,7 @@ def _collect(known, free, alive, ceiling, bound, near):
 
 @inner
 def _cheapest(codes, free, metric, low, high, held, members, start, near, bound, many):
-    """The listed free row that costs least to add, the first of several; its cost goes to bound[many]."""
+    """k-member's next row: the listed free one that costs least to add, the first; cost to bound[many]."""
     best = -1
     least = np.inf
     for c in range(many):
@@ -106,7 +106,7 @@ def _cheapest(codes, free, metric, low, high, held, members, start, near, bound,
 
 @inner
 def _compact(codes, place, free, known, alive):
-    """Move rows that are still free to the front, in order; return how many there are."""
+    """Move the rows that k-member has not taken to the front, in order; return how many there are."""
     axes = codes.shape[1]
     left = 0
     for i in range(alive):
@@ -123,7 +123,7 @@ def _compact(codes, place, free, known, alive):
 
 @entry
 def grow_groups(codes, place, free, metric, k, first, known, pieces, state, limit):
-    """Grow up to `limit` groups of k records greedily from far seeds; ties to the first row.
+    """k-member: grow up to `limit` groups of k records greedily from far seeds; ties to the first row.
 
     `codes`, `place` and `free` (records) of the rows are moved and used up. `known` holds each row's
     distance to the last seed. Pieces (place, group, records) are written to the lines of `pieces`.
@@ -228,7 +228,7 @@ def grow_groups(codes, place, free, metric, k, first, known, pieces, state, limi
 
 @entry
 def place_leftovers(codes, metric, pieces, written, groups, rows, records, full, quota):
-    """For each leftover row the group where it adds the least loss, -1 where withholding adds less.
+    """k-member at its end: for each leftover row the group where it adds least, -1 if withheld.
 
     `pieces[:written]` lie group by group. `full` is what a withheld record loses, `quota` how many may
     be withheld. Rows are placed in order, each into the groups the earlier ones left.

@@ -49,7 +49,7 @@ class Cheapest(NamedTuple):
 
 @inner
 def _slot(key, table, owner, mask):
-    """The place of a key in a table of open addresses, or the free one where it belongs."""
+    """The place of a class's key in a table of open addresses, or the free one where it belongs."""
     at = (np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     at = np.int64(at & np.uint64(mask))
     while owner[at] >= 0 and table[at] != key:
@@ -59,7 +59,7 @@ def _slot(key, table, owner, mask):
 
 @inner
 def _number(key, many, label):
-    """Give equal keys equal labels 0, 1, .. by first sight; how many there are."""
+    """Classes on some levels: give equal keys equal labels 0, 1, .. by first sight; how many there are."""
     room = 16
     while room < 2 * many:
         room *= 2
@@ -97,7 +97,7 @@ def _classes_at(lattice, level):
 
 @inner
 def _lose_unruly(lattice, rules, tallies, row, held, label, many, size, found, k):
-    """Set the size of each of the `found` classes that breaks a rule to 0."""
+    """Set the size of each of the `found` classes on these levels that breaks a rule to 0."""
     start = np.zeros(found + 1, dtype=np.int64)
     for i in range(many):
         start[label[i] + 1] += 1
@@ -138,7 +138,7 @@ def kept_at(lattice, tallies, level, k):
 
 @entry
 def cost_of(lattice, tallies, level, k, quota):
-    """What a choice costs, inf where it withholds more than the quota."""
+    """What a choice of levels costs, inf where it withholds more than the quota."""
     label, kept = kept_at(lattice, tallies, level, k)
     withheld = 0
     cost = 0.0
@@ -152,6 +152,7 @@ def cost_of(lattice, tallies, level, k, quota):
 
 @inner
 def _row_cost(lattice, level, row):
+    """What a row gives up on a choice of levels."""
     total = 0.0
     for axis in range(level.size):
         at = lattice.offset[axis] + level[axis] * lattice.size[axis]
@@ -201,7 +202,7 @@ class _Search(NamedTuple):
 
 @inner
 def _look(lattice, search, depth, axis, level, k, quota):
-    """A node with one more column on a level: what is withheld then, and what is paid at least.
+    """Look at a node of the search for levels, one more column on a level: what is withheld, paid at least.
 
     Rules that a part of a lost class may obey count in the last column, or where nothing may be withheld.
     Leaves the classes in `search.new` and their records in `search.size`, 0 where a rule is broken. Above
@@ -246,7 +247,7 @@ def _look(lattice, search, depth, axis, level, k, quota):
 
 @inner
 def _go_down(lattice, search, depth, level, withheld, pay, k):
-    """Make the node below, from the classes of the last look at it."""
+    """The search for levels goes on: make the node below, from the classes of the last look at it."""
     row, many = search.row[depth], search.many[depth]
     nodes = lattice.nodes[depth, level]
     kept = 0
@@ -266,7 +267,7 @@ def _go_down(lattice, search, depth, level, withheld, pay, k):
 
 @inner
 def _merge(lattice, search, depth):
-    """Make rows one that are in one class and alike to rules and in the other columns on their floors."""
+    """To search levels: make rows one of one class, alike to rules and on the other columns' floors."""
     row, held, label = search.row[depth], search.held[depth], search.label[depth]
     many = search.many[depth]
     room = 1
@@ -307,7 +308,7 @@ def _merge(lattice, search, depth):
 
 @inner
 def _rule_out(lattice, search, depth, first, k, quota):
-    """Raise the floors of the columns from `first` on; whether any choice from this node may be left."""
+    """Raise the floors of levels of the columns from `first` on; whether any choice may be left."""
     _merge(lattice, search, depth)
     risen = False
     for axis in range(first, lattice.levels.size):
@@ -330,7 +331,7 @@ def _rule_out(lattice, search, depth, first, k, quota):
 
 @entry
 def _search_on(lattice, search, k, quota, work):
-    """Search until so many rows were looked at; whether all is done."""
+    """Search the lattice of levels until so many rows were looked at; whether all is done."""
     last = lattice.levels.size - 1
     lasts = quota == 0 or lattice.rules.limit.size == lattice.lasting.limit.size
     until = search.now[2] + work
@@ -363,7 +364,7 @@ def _search_on(lattice, search, k, quota, work):
 
 @entry
 def _least_left(lattice, search, k, quota):
-    """What the choices that were not looked at cost at least."""
+    """What the choices of levels that were not looked at cost at least."""
     least = search.cost[0]
     last = lattice.levels.size - 1
     lasts = quota == 0 or lattice.rules.limit.size == lattice.lasting.limit.size
@@ -381,6 +382,7 @@ def _least_left(lattice, search, k, quota):
 
 
 def _begin(lattice, tallies: Tallies, level: NDArray[np.int64], cost: float) -> _Search:
+    """A search for levels at its first column, all rows in one class, with the best choice so far."""
     rows, axes = lattice.codes.shape
     search = _Search(
         row=np.empty((axes, rows), dtype=np.int32),
@@ -407,7 +409,7 @@ def _begin(lattice, tallies: Tallies, level: NDArray[np.int64], cost: float) -> 
 
 
 def _descend(lattice, tallies: Tallies, level: NDArray[np.int64], cost: float, k: int, quota: int):
-    """Lower the level that saves most, again and again; of equal costs the finer choice."""
+    """A first choice of levels: lower the one that saves most, again and again; of equals the finer."""
     looks = 0
     while True:
         lower = [level - one for one in np.eye(level.size, dtype=np.int64)[level > 0]]

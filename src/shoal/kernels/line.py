@@ -29,7 +29,7 @@ TRACKED = 32
 
 
 def is_affordable(records: int, k: int, states: int) -> bool:
-    """Whether the search is within reason."""
+    """Whether the search for stretches of the line is within reason."""
     return records * (6.0 * k * k + 6.0 * k * states) <= WORK and (records + 1) * states <= ROOM
 
 
@@ -47,7 +47,7 @@ class Aside(NamedTuple):
 
 
 def sort_aside(absent: int, k: int, quota: int) -> Aside:
-    """The cheapest way for so many missing cells; present ones left out are withheld or stand with them.
+    """On a line: the cheapest way for so many missing cells; present ones left out go too, or are withheld.
 
     Missing cells that neither stand with present ones nor are withheld make groups of their own. A quota
     too large to be tracked may be anything: `lost` is what they lose at least, and the rest means nothing.
@@ -79,7 +79,7 @@ def sort_aside(absent: int, k: int, quota: int) -> Aside:
 
 @entry
 def shares_of(position, k):
-    """The narrowest k records in a row that hold each record. Needs at least k records."""
+    """The narrowest k records in a row on the line that hold each record. Needs at least k records."""
     n = position.size
     share = np.full(n, np.inf)
     for start in range(n - k + 1):
@@ -91,7 +91,7 @@ def shares_of(position, k):
 
 @inner
 def _fill_costs(position, share, up_to, k, start, longest, cost, inside, narrow, top):
-    """What stretches of 1..longest records from `start` cost at least; inside[m]: the inner group's size.
+    """What stretches of the line of 1..longest records from `start` cost at least; inside[m]: inner group.
 
     `narrow` and `top` are scratch: the narrowest t records inside so far, and the k largest shares.
     """
@@ -133,7 +133,7 @@ def _fill_costs(position, share, up_to, k, start, longest, cost, inside, narrow,
 
 @entry
 def cheapest_stretches(position, k, most, states, saturate, longest):
-    """The least cost of all records with u = 0..states-1 left out, and the stretches that reach it.
+    """The least cost of a line's records with u = 0..states-1 left out, and the stretches that reach it.
 
     The last u means that many or more where `saturate` is set. Stretches have at most `longest` records:
     3k - 1 for groups, 6k - 1 for a bound. Returns the costs by u, and for every u and every place the

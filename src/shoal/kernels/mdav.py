@@ -12,7 +12,7 @@ __all__ = ["far_point_groups", "lower_squares"]
 
 @inner
 def _mark(spread, row, share, value):
-    """Write `value` into the share of every node above a row."""
+    """For MDAV: write `value` into the share of every node above a row."""
     for axis in range(spread.size.size):
         for level in range(spread.height[axis]):
             at = spread.start[axis] + level * spread.size[axis]
@@ -21,7 +21,7 @@ def _mark(spread, row, share, value):
 
 @inner
 def _farthest(spread, alive, many, mean, table):
-    """The row farthest from a mean; of equals the first."""
+    """MDAV's next seed: the row farthest from a mean; of equals the first."""
     best = alive[0]
     far = -1.0
     for p in range(many):
@@ -34,7 +34,7 @@ def _farthest(spread, alive, many, mean, table):
 
 @inner
 def _nearest(spread, alive, many, free, need, mean, table, near, far):
-    """Write the nearest rows that hold `need` records, nearest first; and how many rows those are."""
+    """MDAV's group: write the nearest rows that hold `need` records, nearest first; and how many rows."""
     found = 0
     held = 0
     for p in range(many):
@@ -59,7 +59,7 @@ def _nearest(spread, alive, many, free, need, mean, table, near, far):
 
 @inner
 def _take(spread, alive, many, free, need, most, seed, group, share, table, mean, near, far, pieces, state):
-    """Give a seed and its nearest records to a group; and how many rows are left alive."""
+    """Give an MDAV seed and its nearest records to a group; and how many rows are left alive."""
     if free[seed] >= need:  # alike in everything: all copies together cost nothing
         near[0] = seed
         found = 1
@@ -91,7 +91,7 @@ def _take(spread, alive, many, free, need, most, seed, group, share, table, mean
 
 @entry
 def far_point_groups(spread, free, k, pieces, alive, state, rounds):
-    """Up to `rounds` rounds of two groups each; state = pieces, groups, rows alive, records left.
+    """MDAV: up to `rounds` rounds of two groups each; state = pieces, groups, rows alive, records left.
 
     Rows must be given in `alive`; stops for good when fewer than 2k records are left, which become the
     last group. Needs k records.
@@ -164,7 +164,7 @@ def far_point_groups(spread, free, k, pieces, alive, state, rounds):
 
 @entry
 def lower_squares(spread, row, group, count, groups, k, passes):
-    """Move and swap pieces between groups while that lowers the sum of squares; sizes stay at least k.
+    """After MDAV: move and swap pieces while that lowers the sum of squares; sizes stay at least k.
 
     `group` is changed in place; a group may come out empty. Memory is pieces squared.
     """
@@ -238,7 +238,7 @@ def lower_squares(spread, row, group, count, groups, k, passes):
 
 @inner
 def _shift(x, target, group, count, size, pairs, to, apart):
-    """Move a piece to another group."""
+    """Move a piece to another group, for a lower sum of squares."""
     home = group[x]
     pairs[home] -= count[x] * to[x, home]
     pairs[target] += count[x] * to[x, target]
@@ -254,7 +254,7 @@ def _shift(x, target, group, count, size, pairs, to, apart):
 
 @inner
 def _dissolve(group, count, size, pairs, to, apart):
-    """Give the pieces of a group to others where that lowers the sum of squares; whether any did."""
+    """After MDAV: give a group's pieces to others where that lowers the sum of squares; whether any did."""
     any_did = False
     groups = size.size
     for g in range(groups):

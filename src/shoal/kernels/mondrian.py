@@ -28,7 +28,7 @@ __all__ = [
 
 @inner
 def run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
-    """Loss of the rows order[start:end] as one group."""
+    """Loss of the rows order[start:end] as one group: what Mondrian compares its cuts by."""
     axes = codes.shape[1]
     records = 0
     for i in range(start, end):
@@ -59,7 +59,7 @@ def run_loss(codes, count, metric, order, start, end, seen, seen_start, stamp):
 
 @inner
 def _list_widths(codes, metric, start, end, seen, seen_start, stamp, width):
-    """How wide a node is on every axis."""
+    """How wide a node of Mondrian's cuts is on every axis."""
     for axis in range(codes.shape[1]):
         width[axis] = 0.0
         if metric.most[axis] == 0.0:
@@ -86,7 +86,7 @@ def _list_widths(codes, metric, start, end, seen, seen_start, stamp, width):
 
 @inner
 def list_codes(codes, count, axis, start, end, held, used):
-    """Fill `held` and the sorted `used` for one axis of a node; return how many codes it uses."""
+    """Before a Mondrian cut: fill `held` and the sorted `used` for one axis of a node; how many codes."""
     many = np.int64(0)
     low = codes[start, axis]
     high = low
@@ -113,14 +113,14 @@ def list_codes(codes, count, axis, start, end, held, used):
 
 @leaf
 def two_parts(used, part, many, first_right):
-    """Send the codes used[:first_right] to part 0 and the others to part 1."""
+    """A Mondrian cut in two: send the codes used[:first_right] to part 0 and the others to part 1."""
     for u in range(many):
         part[used[u]] = 1 if u >= first_right else 0
 
 
 @inner
 def _cut_line(held, used, part, many, missing, records, k, absent):
-    """Parts of a LINE axis: at the weighted median, or the missing cells apart; 0 where neither fits."""
+    """A Mondrian cut of a LINE axis: at the weighted median, or missing cells apart; 0 if neither fits."""
     has_missing = used[many - 1] == missing
     if absent:
         if not has_missing:
@@ -147,7 +147,7 @@ def _cut_line(held, used, part, many, missing, records, k, absent):
 
 @inner
 def _cut_tree(metric, axis, held, used, part, weight, many, k):
-    """Parts of a TREE axis: one for each child of the common ancestor that holds k records.
+    """A Mondrian cut of a TREE axis: a part for each child of the common ancestor that holds k records.
 
     Smaller children stand together; where they are fewer than k records they join the smallest part.
     """
@@ -190,7 +190,7 @@ def _cut_tree(metric, axis, held, used, part, weight, many, k):
 
 @inner
 def _cut_set(held, used, part, many, records, k):
-    """Parts of a SET axis: the commonest members against the others, at the cheapest place.
+    """A Mondrian cut of a SET axis: the commonest members against the others, at the cheapest place.
 
     For any number of members on the smaller side, its loss is least with the commonest there.
     """
@@ -219,7 +219,7 @@ def _cut_set(held, used, part, many, records, k):
 
 @inner
 def order_by_part(codes, axis, start, end, parts, part, ends, order):
-    """Write the rows of a node to `order` part by part, keeping their order inside a part."""
+    """Write a node's rows to `order`, part by part of a Mondrian cut, keeping their order inside a part."""
     for p in range(parts + 1):
         ends[p] = 0
     for i in range(start, end):
@@ -235,7 +235,7 @@ def order_by_part(codes, axis, start, end, parts, part, ends, order):
 
 @inner
 def find_parts(codes, count, metric, axis, start, end, records, k, absent, held, used, part, weight):
-    """Say in `part` how one axis would cut a node; return the number of parts, 0 where it cannot."""
+    """Say in `part` how a Mondrian cut on one axis parts a node; the number of parts, 0 where it cannot."""
     many = list_codes(codes, count, axis, start, end, held, used)
     form = metric.form[axis]
     parts = np.int64(0)
@@ -253,7 +253,7 @@ def find_parts(codes, count, metric, axis, start, end, records, k, absent, held,
 
 @inner
 def move_records(codes, place, count, start, many, order, spare, spare_place, spare_count):
-    """Bring the records of a node into the order of `order`."""
+    """Bring the records of a node into the order of `order`, once a Mondrian cut is chosen."""
     axes = codes.shape[1]
     for i in range(many):
         at = order[i]
@@ -271,7 +271,7 @@ def move_records(codes, place, count, start, many, order, spare, spare_place, sp
 def cut_apart(
     all_codes: NDArray[np.int32], all_count: NDArray[np.int64], metric, k: int, widest: int = 0
 ) -> NDArray[np.int32]:
-    """Label distinct rows by cutting while every part keeps k records; -1 where a row has no records.
+    """Mondrian: label distinct rows by cutting while every part keeps k; -1 where a row has no records.
 
     Each node takes the cut that lowers its loss most; ties go to the first axis. Copies of a row stay
     together. Needs at least k records. Nodes of more than `widest` records, if that is not 0, take the
@@ -332,6 +332,7 @@ def _cut(
     stack,
     losses,
 ):
+    """Mondrian's loop: cut each node where that loses least, large ones on the widest axis."""
     n, axes = codes.shape
     width = np.empty(axes)
     # not plain numbers: every constant would be a compiled form of its own

@@ -29,7 +29,7 @@ class CentroidClusters(NamedTuple):
 
 
 def empty(clusters: int, axes: int) -> CentroidClusters:
-    """Clusters without a record."""
+    """OKA's clusters without a record."""
     return CentroidClusters(
         size=np.zeros(clusters, dtype=np.int64),
         total=np.zeros((clusters, axes)),
@@ -41,7 +41,7 @@ def empty(clusters: int, axes: int) -> CentroidClusters:
 
 @inner
 def _pair(metric, axis, one, other):
-    """What the common ancestor of two values gives up."""
+    """What the common ancestor of two values gives up in an OKA centroid."""
     if one == other:
         return 0.0
     if metric.form[axis] == SET:
@@ -51,7 +51,7 @@ def _pair(metric, axis, one, other):
 
 @inner
 def _put(metric, state, cluster, codes, row, many):
-    """Add copies of a row to a cluster."""
+    """Add copies of a row to an OKA cluster, whose centroid moves."""
     for axis in range(codes.shape[1]):
         code = codes[row, axis]
         if metric.form[axis] == LINE:
@@ -69,7 +69,7 @@ def _put(metric, state, cluster, codes, row, many):
 
 @inner
 def _starts(metric):
-    """Where the values of each axis that is no line begin in a table."""
+    """Where the values of each axis that is no line begin in OKA's table."""
     start = np.zeros(metric.size.size + 1, dtype=np.int64)
     for axis in range(metric.size.size):
         start[axis + 1] = start[axis] + (0 if metric.form[axis] == LINE else metric.size[axis])
@@ -78,7 +78,7 @@ def _starts(metric):
 
 @inner
 def _fill(metric, codes, row, start, table):
-    """What a row's value and every other one give up together."""
+    """OKA's table of a row: what its value and every other one give up together."""
     for axis in range(codes.shape[1]):
         if metric.form[axis] != LINE:
             for code in range(metric.size[axis]):
@@ -87,7 +87,7 @@ def _fill(metric, codes, row, start, table):
 
 @inlined
 def _far(form, most, size, total, held, low, own, missing, code, position, start, table, cluster, limit):
-    """The distance of a row to a centroid; anything above `limit` once it is known to be above.
+    """The distance of a row to an OKA centroid; anything above `limit` once it is known to be above.
 
     Takes plain arrays: handing over whole tuples costs more than the distance itself.
     """
@@ -109,7 +109,7 @@ def _far(form, most, size, total, held, low, own, missing, code, position, start
 
 @inner
 def _place(metric, codes, row, position):
-    """Where a row stands on the lines."""
+    """Where a row stands on the lines, for its distance to an OKA centroid."""
     for axis in range(codes.shape[1]):
         if metric.form[axis] == LINE:
             position[axis] = metric.data[metric.offset[axis] + codes[row, axis]]
@@ -117,7 +117,7 @@ def _place(metric, codes, row, position):
 
 @inner
 def _closest(metric, state, codes, row, start, table, below, hint):
-    """The cluster with the least size * distance; with `below` among those of fewer records only.
+    """The OKA cluster with the least size * distance; with `below` among those of fewer records only.
 
     `hint` is looked at first, so that most others are left after a column or two.
     """
@@ -146,7 +146,7 @@ def _closest(metric, state, codes, row, start, table, below, hint):
 
 @entry
 def assign_rows(metric, state, codes, rows, many, label):
-    """Add each row with its copies to the closest cluster, which moves at once; clusters have seeds."""
+    """OKA: add each row and its copies to the closest cluster, which moves at once; clusters have seeds."""
     start = _starts(metric)
     table = np.empty(start[-1] + 1)
     best = -1
@@ -158,14 +158,14 @@ def assign_rows(metric, state, codes, rows, many, label):
 
 @entry
 def put_pieces(metric, state, codes, rows, many, label):
-    """Add pieces to the clusters they are in already."""
+    """Add pieces to the OKA clusters they are in already."""
     for at in range(rows.size):
         _put(metric, state, label[at], codes, rows[at], many[at])
 
 
 @entry
 def to_centroids(metric, state, codes, rows, label):
-    """The distance of each piece to its own cluster's centroid."""
+    """The distance of each piece to its own OKA cluster's centroid."""
     out = np.empty(rows.size)
     start = _starts(metric)
     table = np.empty(start[-1] + 1)
@@ -196,7 +196,7 @@ def to_centroids(metric, state, codes, rows, label):
 
 @entry
 def fill_small(metric, state, codes, rows, many, k, pieces):
-    """Give loose records to the closest cluster of fewer than k, then to the closest; pieces written."""
+    """OKA: loose records go to the closest cluster of fewer than k, then to the closest; pieces written."""
     written = 0
     lacking = 0
     start = _starts(metric)

@@ -14,7 +14,7 @@ __all__ = ["fill_bins", "fill_lightest", "spread_round", "stack_on_lightest"]
 
 @entry
 def fill_bins(weight, order, k):
-    """Fill one bin after the other in the given order; items of k or more get a bin of their own.
+    """Packing: fill one bin after the other in the given order; items of k or more get a bin of their own.
 
     Returns the bin of each item (-1 = in the last bin, which stayed below k), and the bins' levels.
     """
@@ -46,7 +46,7 @@ def fill_bins(weight, order, k):
 
 @entry
 def stack_on_lightest(label, level):
-    """Put every item that has no bin into the bin that is lightest now, all into the same one."""
+    """Packing: put every item without a bin into the bin that is lightest now, all into the same one."""
     lightest = np.argmin(level)
     for item in range(label.size):
         if label[item] < 0:
@@ -56,7 +56,7 @@ def stack_on_lightest(label, level):
 
 @entry
 def fill_lightest(weight, order, label, level):
-    """Put each item that has no bin, in the given order, into the bin that is lightest at that moment."""
+    """Packing: put each item without a bin, in the given order, into the bin lightest at that moment."""
     for item in order:
         if label[item] < 0:
             lightest = np.argmin(level)
@@ -67,7 +67,7 @@ def fill_lightest(weight, order, label, level):
 
 @entry
 def spread_round(weight, order, label, level):
-    """Spread the items without a bin as the paper's experiments do.
+    """Packing: spread the items without a bin as the paper's experiments do.
 
     While the lightest bin can take the next item without exceeding the heaviest bin, it does; from the
     first item that no bin can take on, the rest goes round, lightest bin first.

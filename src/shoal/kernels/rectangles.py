@@ -14,6 +14,7 @@ __all__ = ["cut_rectangles"]
 
 @inlined
 def _swap(x, y, count, place, i, j):
+    """Swap two points of a rectangle."""
     x[i], x[j] = x[j], x[i]
     y[i], y[j] = y[j], y[i]
     count[i], count[j] = count[j], count[i]
@@ -22,7 +23,7 @@ def _swap(x, y, count, place, i, j):
 
 @inner
 def _around(along, x, y, count, place, start, end, target):
-    """Arrange the points so that the weighted quantile along one axis is known.
+    """Before a rectangle is cut: arrange its points so that the weighted quantile along one axis is known.
 
     `along` is x or y. Returns (a, b, weight before a, weight before b): points start..a-1 lie below the
     quantile's coordinate, a..b-1 on it, b..end-1 above; the weight before a is at most `target`, that
@@ -64,14 +65,14 @@ def _around(along, x, y, count, place, start, end, target):
 
 @inlined
 def _limit(weight, aim):
-    """The least largest group that a part of this weight can hope for."""
+    """The least largest group that a rectangle of this weight can hope for."""
     groups = max(weight // aim, 1)
     return (weight + groups - 1) // groups
 
 
 @inner
 def _best_cut(along, x, y, count, place, start, end, weight, k, aim, target):
-    """The better of the two cuts around the target: cost and place; cost -1 where neither is legal."""
+    """The better of a rectangle's two cuts around the target: cost and place; -1 where neither is legal."""
     a, b, before, after = _around(along, x, y, count, place, start, end, target)
     cost, cut = np.int64(-1), end
     for at, left in ((a, before), (b, after)):
@@ -85,7 +86,7 @@ def _best_cut(along, x, y, count, place, start, end, weight, k, aim, target):
 
 @entry
 def cut_rectangles(x, y, count, x_place, y_place, k, aim):
-    """Label points so that each label's bounding box meets no other and holds at least k; or one label.
+    """Cut points into rectangles, boxes that do not meet and hold at least k: labels; or one label.
 
     `x` and `y` are codes, `x_place[code]` and `y_place[code]` their positions; the first three arrays are
     used up. A part of weight w aims at floor(w / aim) groups, aim >= k: it is cut where both sides get

@@ -19,7 +19,7 @@ SHARES = 8
 
 
 def over_rows(rows: int, work: Callable[[int, int], object], least: int = BLOCK) -> None:
-    """Call work(first, last) for blocks that together are all rows, each of at least so many."""
+    """On many threads call work(first, last) for blocks that are all rows, each of at least so many."""
     threads = get_num_threads()
     if threads == 1 or rows <= least:
         work(0, rows)

@@ -12,7 +12,7 @@ __all__ = ["grow_within"]
 
 @inner
 def _widened(metric, low, high, members, start, kinds, codes, row):
-    """The spans of a group once a row joins."""
+    """The spans of a threshold group once a row joins."""
     total = 0.0
     for axis in range(low.size):
         code = codes[row, axis]
@@ -26,7 +26,7 @@ def _widened(metric, low, high, members, start, kinds, codes, row):
 
 @entry
 def grow_within(metric, codes, order, label, limit, begin, most):
-    """Take up to `most` seeds from order[begin:]; label their groups in place; where to go on.
+    """Grow groups whose spans stay below a threshold, up to `most` seeds of order[begin:]; where to go on.
 
     `label` is -1 for free rows. A group is named by its seed's place in `order`. It takes the row that
     widens it least, of equals the first, until every row left would widen it beyond the limit.

@@ -12,7 +12,7 @@ __all__ = ["assign_weighted", "merge_small", "spans_to_centroids"]
 
 @inner
 def _gap(metric, axis, code, mean, mode):
-    """What a row is apart from a centroid on one axis; `mode` is the missing code where most are."""
+    """What a row is apart from a weighted mean on one axis; `mode` is the missing code where most are."""
     if metric.form[axis] == LINE:
         gone = metric.missing[axis]
         if code == gone or mode == gone:  # noqa: PLR1714 - codes of two integer types
@@ -25,7 +25,7 @@ def _gap(metric, axis, code, mean, mode):
 
 @entry
 def assign_weighted(metric, codes, weight, mean, mode, label):
-    """Give each row to the nearest centroid, in place; of equals to its old one, then the first."""
+    """Give each row to the nearest weighted mean, in place; of equals to its old one, then the first."""
     changed = 0
     axes = codes.shape[1]
     start = np.zeros(axes + 1, dtype=np.int64)
@@ -75,7 +75,7 @@ def assign_weighted(metric, codes, weight, mean, mode, label):
 
 @entry
 def spans_to_centroids(metric, codes, count, mean, mode, label):
-    """What all records are apart from their centroids, per axis."""
+    """What all records are apart from their weighted means, per axis."""
     out = np.zeros(codes.shape[1])
     for row in range(codes.shape[0]):
         for axis in range(codes.shape[1]):
@@ -87,7 +87,7 @@ def spans_to_centroids(metric, codes, count, mean, mode, label):
 
 @entry
 def merge_small(metric, low, high, size, order, k):
-    """Merge every cluster below k, in the given order, with the one that loses least; where each went.
+    """Weighted means: merge each cluster below k, in the given order, where it loses least; where to.
 
     Loss by boxes of codes; a label costs one step in a cluster that holds more than one value.
     """

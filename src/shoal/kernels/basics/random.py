@@ -11,7 +11,7 @@ __all__ = ["draw", "draw_word"]
 
 @leaf
 def draw(random):
-    """The next number in [0, 1) of a splitmix64 stream."""
+    """The next random number in [0, 1) of a splitmix64 stream."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
     z = random[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ def draw(random):
 
 @inner
 def draw_word(state):
-    """The next 64 bits of a xorshift stream."""
+    """The next 64 random bits of a xorshift stream."""
     x = state[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)

@@ -21,7 +21,7 @@ def sort_values(values, many):
 
 @inner
 def _sift(values, at, end):
-    """Move values[at] down until no child in values[:end] is greater."""
+    """A step of the heap sort: move values[at] down until no child in values[:end] is greater."""
     item = values[at]
     child = 2 * at + 1
     while child < end:

@@ -20,7 +20,7 @@ ROOM = 1e-13
 
 @inner
 def _insert(best, times, used, total, share, records, k):
-    """Put records into a list of the k largest shares, largest first; its length and its records."""
+    """Put records among the k largest shares that a window bears, largest first; length and records."""
     if total >= k and share <= best[used - 1]:
         return used, total
     at = used
@@ -40,7 +40,7 @@ def _insert(best, times, used, total, share, records, k):
 
 @inner
 def _mean(best, times, used, k):
-    """The mean of the k largest shares of a list; where it has fewer, the others count as 0."""
+    """What a window bears: the mean of its k largest shares; where there are fewer, 0 for the others."""
     left = k
     worth = 0.0
     for t in range(used):
@@ -51,7 +51,7 @@ def _mean(best, times, used, k):
 
 
 def all_bear(swept: Swept, cube: Cube, k: int, share: NDArray[np.float64], tolerance: float) -> bool:
-    """Whether the k largest shares of each window have a mean of at most 1 + `tolerance` times its cost.
+    """Whether every window bears its shares: the k largest mean at most 1 + `tolerance` times its cost.
 
     A window is a run of a cell's rows with at least k records.
     """
@@ -67,7 +67,7 @@ def all_bear(swept: Swept, cube: Cube, k: int, share: NDArray[np.float64], toler
 
 @inner
 def _cheapest(held, place, edge, most, entry, low, high, k):
-    """The shortest run of a cell's rows from `low` to `high` that holds k records; below 0 for none."""
+    """The cheapest window that bears: the shortest run from `low` to `high` with k records, or below 0."""
     least = -1.0
     records = 0
     left = low
@@ -87,7 +87,7 @@ def _cheapest(held, place, edge, most, entry, low, high, k):
 
 @inner
 def _bears_at(held, place, edge, most, entry, low, high, k, share, height, limit, slack):
-    """Whether no window has more above a height than what its cost leaves: Lemma (one level).
+    """Whether every window bears: none has more above a height than its cost leaves; Lemma (one level).
 
     `limit` is what a window without any run may have above it; true is certain, false says nothing.
     """
@@ -113,7 +113,10 @@ def _bears_at(held, place, edge, most, entry, low, high, k, share, height, limit
 
 @entry
 def _bear(held, place, edge, most, entry, start, cost, k, share, slack, low, high, bears):
-    """Rows stand at `place` on the sweep; from `edge` on they miss it, and a run across costs `most`."""
+    """Whether the windows of every cell bear their shares: the loop of the check `all_bear`.
+
+    Rows stand at `place` on the sweep; from `edge` on they miss it, and a run across costs `most`.
+    """
     longest = 0
     for c in range(low, high):
         longest = max(longest, start[c + 1] - start[c])

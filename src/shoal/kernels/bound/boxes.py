@@ -34,7 +34,7 @@ class Boxes(NamedTuple):
 def list_boxes(
     codes: NDArray[np.int32], count: NDArray[np.int64], metric, k: int, cap: float, room: int
 ) -> Boxes | None:
-    """All boxes that cost at most `cap`; None where they would take more than `room` entries.
+    """All boxes a bound looks at, of cost at most `cap`; None where they take more than `room` entries.
 
     Number columns other than the sweep are left out.
     """

@@ -28,7 +28,7 @@ class CutPool(NamedTuple):
 
 
 def kept(cuts: CutPool, mask: NDArray[np.bool_]) -> CutPool:
-    """Some of the cuts, in their order."""
+    """Some of the cuts of a pool, in their order."""
     size = np.diff(cuts.start)
     its = np.repeat(mask, size)
     start = np.concatenate([[0], np.cumsum(size[mask])])
@@ -36,7 +36,7 @@ def kept(cuts: CutPool, mask: NDArray[np.bool_]) -> CutPool:
 
 
 def worst_of_rows(cuts: CutPool, over: NDArray[np.float64], rows: int) -> CutPool:
-    """Where cuts are many, those that are the worst of one of their rows."""
+    """The cuts of a pool that are the worst of one of their rows, where cuts are many."""
     if cuts.limit.size <= rows // FEW:
         return cuts
     order = np.argsort(over, kind="stable")
@@ -50,7 +50,7 @@ def worst_of_rows(cuts: CutPool, over: NDArray[np.float64], rows: int) -> CutPoo
 
 
 def joined(cuts: CutPool, more: CutPool, rows: int) -> CutPool:
-    """Both pools as one; what stands in both is taken from the first."""
+    """Both pools of cuts as one; what stands in both is taken from the first."""
     both = CutPool(
         np.concatenate([cuts.start, cuts.start[-1] + more.start[1:]]),
         *(np.concatenate([one, other]) for one, other in zip(cuts[1:], more[1:], strict=True)),
@@ -64,5 +64,5 @@ def joined(cuts: CutPool, more: CutPool, rows: int) -> CutPool:
 
 
 def loads(cuts: CutPool, share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the shares of each set sum to."""
+    """What the shares of each cut's set sum to."""
     return np.asarray(np.add.reduceat(cuts.amount * share[cuts.row], cuts.start[:-1]))

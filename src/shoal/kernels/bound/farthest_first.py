@@ -62,7 +62,7 @@ class Desk(NamedTuple):
 
 
 def desk_for(metric: Any, k: int, most: int) -> Desk:
-    """Scratch for lists of `most` rows."""
+    """Scratch of a farthest-first search over lists of `most` rows."""
     used = metric.most > 0.0
     sets = int(np.sum(used & (metric.form == SET)))
     lines = int(np.sum(used)) - sets
@@ -97,7 +97,7 @@ def desk_for(metric: Any, k: int, most: int) -> Desk:
 
 @inner
 def see(desk, codes, metric, row, who, many):
-    """See the first `many` of the list from a row: fills lines, labels and costs, in the order given."""
+    """From a row, see the first `many` of a farthest-first search: fills lines, labels, costs, in order."""
     a = 0
     s = 0
     for axis in range(codes.shape[1]):
@@ -135,7 +135,7 @@ def see(desk, codes, metric, row, who, many):
 
 @inner
 def _join_all(desk, depth, many, inside):
-    """What the box of a depth costs with each of the first rows of the list; `inside`: its labels alone."""
+    """Farthest first: what the box of a depth costs with each of the first rows; `inside`: labels alone."""
     sums = desk.sums
     for x in range(many):
         sums[x] = inside
@@ -158,7 +158,7 @@ def _join_all(desk, depth, many, inside):
 
 @inner
 def _join(desk, depth, x, inside, limit):
-    """The same for one row; stops at `limit`."""
+    """Farthest first: what the box of a depth costs with one row of the list; stops at `limit`."""
     total = inside
     for a in range(desk.lines.shape[1]):
         value = desk.lines[x, a]
@@ -176,7 +176,7 @@ def _join(desk, depth, x, inside, limit):
 
 @inner
 def _take(desk, depth, x):
-    """The box of the next depth: that of this one with a row of the list; what its labels cost."""
+    """Farthest-first search, one row deeper: the next box is this one and a row; its labels' cost."""
     for a in range(desk.lines.shape[1]):
         value = desk.lines[x, a]
         low = desk.low[depth, a]
@@ -195,7 +195,7 @@ def _take(desk, depth, x):
 
 @inner
 def greedy(desk, many, need):
-    """What a box costs that takes the row that adds least, until it holds `need` more records; or infinity.
+    """Before a farthest-first search: a box takes what adds least until it holds `need` more; or infinity.
 
     `desk.found` gets their places.
     """
@@ -237,7 +237,7 @@ def greedy(desk, many, need):
 
 @inner
 def _push(top, often, kept, held, most, share, records, total):
-    """Put records among the `most` with the largest shares; kept entries, records held, their sum."""
+    """Farthest first: put records among the `most` with the largest shares; entries, records, their sum."""
     if records <= 0 or most <= 0:
         return kept, held, total
     at = kept
@@ -273,7 +273,7 @@ def _push(top, often, kept, held, most, share, records, total):
 
 @inner
 def _bound_all(desk, k, depth, many, need, base):
-    """What every set pays at least whose farthest row is this one, for each row of a depth."""
+    """Farthest first: for each row of a depth, what every set pays at least whose farthest row is this."""
     top, often = desk.top, desk.often
     kept = 0
     held = 0
@@ -293,7 +293,7 @@ def _bound_all(desk, k, depth, many, need, base):
 
 @inner
 def least(desk, k, many, deepest, looks, best):
-    """min(best, least k c(T) - sum of shares over T without the record itself), or a bound below it.
+    """Farthest first: min(best, least k c(T) - sum of shares over T without the record), or a bound below.
 
     Needs the list seen, in the order of its costs, with counts and shares. Returns the number, the looks
     that are left, and whether `desk.found` holds the places of k - 1 records of a set that pays just so.
@@ -367,7 +367,7 @@ def least(desk, k, many, deepest, looks, best):
 
 @inner
 def _left(desk, depth, other, its):
-    """The records of a row that are not in the box of the next depth."""
+    """In a farthest-first search: a row's records that are not in the box of the next depth."""
     taken = 1 if other == its else 0
     for above in range(depth):
         if desk.path[above] == other:
@@ -377,7 +377,7 @@ def _left(desk, depth, other, its):
 
 @inner
 def _remember(desk, depth, t, need):
-    """The set that ends here: the path, the farthest row, and the largest shares before it."""
+    """The set where a farthest-first search ends: path, farthest row, the largest shares before it."""
     found = desk.found
     for above in range(depth):
         found[above] = desk.path[above]

@@ -42,7 +42,7 @@ def in_turn(
     deepest: int,
     looks: int,
 ) -> tuple[Floats, NDArray[np.int32], NDArray[np.bool_]]:
-    """A share for every row, none above its guess, and for rows of lesser shares the set that says so.
+    """Shares in turn: one for every row, none above its guess, and for lesser shares the set that says so.
 
     In every set of k records the shares add up to at most k times what its box costs. Sets have k rows,
     -1 where there is none. Last, which rows ran out of looks. Needs guesses that are neither negative nor
@@ -62,6 +62,7 @@ def in_turn(
         end = min(n, begin + block)
 
         def work(first: int, last: int, begin: int = begin) -> None:
+            """A part of a block, by itself: shares in turn."""
             desk = desk_for(metric, k, lists.row.shape[1])
             _in_turn(
                 tiles, metric, k, order, begin + first, begin + last, rank, guess, proved, share,
@@ -78,6 +79,7 @@ def _in_turn(
     tiles, metric, k, order, first, last, rank, guess, proved, share, lists, deepest, looks, weight,
     desk, out, sets, spoilt,
 ):  # fmt: skip
+    """Shares in turn for one block of rows: each as much as sets of k with rows before it can bear."""
     rows = np.empty(lists.row.shape[1] + 1, dtype=np.int32)
     for p in range(first, last):
         row = order[p]
@@ -128,7 +130,7 @@ def balance(
     price: Floats,
     steps: int,
 ) -> tuple[Floats, Floats]:
-    """Primal-dual steps for the most count * share, each set's shares adding up to at most its right side.
+    """Guesses of shares in turn: primal-dual steps for the most count * share, each set within its limit.
 
     Returns the mean of the shares on the way, and the sets' prices; nothing is proved by either.
     """
@@ -143,6 +145,7 @@ def balance(
 
 @entry
 def _balance(sets, by_row, starts, right, count, share, price, most, steps, mean, ahead):
+    """The primal-dual steps behind shares in turn: rows raise shares, sets of k rows raise prices."""
     many, k = sets.shape
     for _ in range(steps):
         for i in range(count.size):

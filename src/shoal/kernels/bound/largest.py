@@ -9,7 +9,7 @@ __all__ = ["put"]
 
 @leaf
 def _push(value, held, size, one, records):
-    """Put a share into a heap; its new size."""
+    """Put a share into the heap of the k largest, least first; its new size."""
     at = size
     while at > 0:
         above = (at - 1) >> 1
@@ -25,7 +25,7 @@ def _push(value, held, size, one, records):
 
 @leaf
 def _pop(value, held, size):
-    """Take the least share out of a heap; its new size."""
+    """Take the least of the k largest shares out of their heap; its new size."""
     size -= 1
     one, records = value[size], held[size]
     at = 0

@@ -29,7 +29,7 @@ def lower_shares(boxes: Boxes, share: NDArray[np.float64]) -> NDArray[np.float64
 
 @inner
 def _largest(swept, entry, share, first, last, k, value, held):
-    """A heap of the k largest shares of a run of rows: its size, its records and their sum."""
+    """To lower them: a heap of the k largest shares of a run of rows: its size, records and their sum."""
     size, total, worth = 0, 0, 0.0
     for t in range(first, last):
         j = entry[t]
@@ -39,7 +39,7 @@ def _largest(swept, entry, share, first, last, k, value, held):
 
 @entry
 def _lower(swept, cube, floor, k, share, cells):
-    """In every window that bears too much the largest shares are multiplied by what it bears."""
+    """Lower shares: in every window that bears too much the largest are multiplied by what it bears."""
     records, place, edge, most = swept.held, swept.place, swept.edge, swept.most
     entry, start, cost = cube.entry, cube.start, cube.cost
     longest = 0

@@ -36,7 +36,7 @@ Shares = NDArray[np.float64]
 def new_cuts(
     boxes: Boxes, share: Shares, slack: float, cells: NDArray[np.int64] | None = None
 ) -> tuple[CutPool, NDArray[np.int64]]:
-    """Cuts that the shares break, of some cells or of all; and the cells of their windows."""
+    """New cuts of the linear program that the shares break, of some cells or all; their windows' cells."""
     if cells is None:
         cells = np.arange(boxes.cube.cost.size)
     windows = worst_windows(boxes, share, slack, cells)
@@ -54,7 +54,7 @@ def go_on(
     rounds: int,
     see: Callable[[float], None] = lambda _done: None,
 ) -> tuple[Shares, CutPool]:
-    """So many rounds from a pool and from `share`: the mean shares of the last one, and the pool then.
+    """Rounds of the linear program from a pool and from `share`: mean shares of the last, the pool then.
 
     `near` are cells worth a look in every round, `holds` shares that no window breaks or that are to be
     trusted as if none did, and no share rises above `most`.

@@ -18,7 +18,7 @@ SURE, LEAST = 0.9, 0.05
 
 
 def take_sets(pool: CutPool, left: NDArray[np.int64], k: int, records: int) -> NDArray[np.int64]:
-    """Sets of k records that become groups, those of which the program takes most first.
+    """Sets of k records that become groups before the rest: those first of which the program takes most.
 
     All are taken of which it takes nearly everything, and others until they hold so many records. `left`
     is lowered by what they hold; what is left is nothing or at least k records.
@@ -33,6 +33,7 @@ def take_sets(pool: CutPool, left: NDArray[np.int64], k: int, records: int) -> N
 
 @entry
 def _take(pool, order, left, k, wanted, taken):
+    """Take whole sets of k records out of what is left, in order, so that the rest can still be grouped."""
     total = left.sum()
     held = 0
     for at in range(order.size):
@@ -54,13 +55,13 @@ def _take(pool, order, left, k, wanted, taken):
 
 
 def still_whole(pool: CutPool, left: NDArray[np.int64]) -> CutPool:
-    """The sets whose records are all left."""
+    """The sets of the rest: those whose records are all left."""
     fits = pool.amount <= left[pool.row]
     return kept(pool, np.logical_and.reduceat(fits, pool.start[:-1]) if fits.size else np.zeros(0, bool))
 
 
 def without(boxes: Boxes, left: NDArray[np.int64]) -> Boxes:
-    """The boxes of the records that are left; rows keep their numbers.
+    """The rest of a program: the boxes of the records that are left; rows keep their numbers.
 
     The closed cells of some of the rows are among those of all: nodes that are tight for the rows left are
     so for all rows that they hold.
@@ -75,7 +76,7 @@ def without(boxes: Boxes, left: NDArray[np.int64]) -> Boxes:
 
 @entry
 def _thin(entry, start, left, k):
-    """Cells without the rows of which nothing is left; those of fewer than k records go."""
+    """The rest of the cells: without the rows of which nothing is left; those below k records go."""
     rows = np.empty(entry.size, dtype=np.int32)
     first = np.empty(start.size, dtype=np.int64)
     cells = np.empty(start.size - 1, dtype=np.int64)

@@ -18,7 +18,7 @@ __all__ = ["cut_windows", "group_cuts", "row_cuts"]
 
 
 def cut_windows(boxes: Boxes, share: NDArray[np.float64], windows: Windows) -> CutPool:
-    """The k largest shares of each window as a set of records, which bears k times its own cost."""
+    """Sets as cuts: the k largest shares of each window, which bear k times the set's own cost."""
     k = boxes.k
     many = windows.cell.size
     room = np.concatenate([[0], np.cumsum(np.minimum(windows.stop - windows.begin, k))])
@@ -26,6 +26,7 @@ def cut_windows(boxes: Boxes, share: NDArray[np.float64], windows: Windows) -> C
     size, limit = np.empty(many, dtype=np.int64), np.empty(many)
 
     def cut(low: int, high: int) -> None:
+        """The sets of some windows, on a thread."""
         its = slice(low, high)
         _cut(
             boxes.swept,
@@ -52,7 +53,7 @@ def cut_windows(boxes: Boxes, share: NDArray[np.float64], windows: Windows) -> C
 def group_cuts(
     boxes: Boxes, distinct: NDArray[np.int32], group: NDArray[np.int32], count: NDArray[np.int64]
 ) -> CutPool:
-    """Every group of a release as a set of records, which bears its own loss; none of those withheld."""
+    """Every group of a release as a set of records that bears its own loss; none of those withheld."""
     kept = group >= 0
     order = np.lexsort((distinct[kept], group[kept]))
     its_group = group[kept][order]
@@ -79,7 +80,7 @@ def row_cuts(
 
 @inner
 def _cost_of(swept, axes, metric, row, first, last):
-    """What rows give up together in the cheapest box that holds them: `boxes.py` says which there are."""
+    """What a set of rows gives up in the cheapest box that holds it: `boxes.py` says which there are."""
     low, high = row[first], row[first]
     for t in range(first + 1, last):
         low, high = min(low, row[t]), max(high, row[t])
@@ -96,6 +97,7 @@ def _cost_of(swept, axes, metric, row, first, last):
 
 @entry
 def _limits(swept, axes, metric, start, row, amount, limit):
+    """Write what the shares of each set may sum to: its records times what the set costs."""
     for f in range(limit.size):
         size = 0.0
         for t in range(start[f], start[f + 1]):

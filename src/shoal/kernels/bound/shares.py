@@ -14,7 +14,7 @@ __all__ = ["cell_floors", "grow_shares"]
 
 @entry
 def cell_floors(swept, cube, k, cap):
-    """Per cell the least its windows of at least k records can cost, and the rows in all its windows.
+    """Before shares rise: per cell the least its windows of k records can cost, and the rows in windows.
 
     Windows start at each place of the sweep and cost at most `cap`: what a look at the whole cell takes.
     """
@@ -48,7 +48,7 @@ def cell_floors(swept, cube, k, cap):
 
 @leaf
 def _level_above(value, time):
-    """The first level whose value exceeds `time`."""
+    """The first level of rising shares whose value exceeds `time`."""
     low, high = np.int64(0), np.int64(value.size)
     while low < high:
         middle = (low + high) >> 1
@@ -61,7 +61,7 @@ def _level_above(value, time):
 
 @inner
 def _quiet_until(records, entry, begin, stop, level, t, value, base, k, held):
-    """Look at a whole cell: its free records, its last free place, and a level before which it is quiet.
+    """A cell while shares rise: free records, last free place, and a level before which no window breaks.
 
     A window's k largest shares sum to at most those of the cell. Returns free records, the place after
     the last free row, and the level (t where no more can be said).
@@ -97,7 +97,7 @@ def _quiet_until(records, entry, begin, stop, level, t, value, base, k, held):
 
 @inner
 def _scan(swept, entry, begin, stop, last_free, level, t, value, base, k, horizon, held, following):
-    """Freeze the free rows of every window of a cell that level t would break.
+    """Freeze the shares of the free rows of every window of a cell that level t would break.
 
     Returns a time before which no window of the cell can break, at most `horizon`.
     """
@@ -193,7 +193,7 @@ def grow_shares(
     floor: NDArray[np.float64],
     look_ahead: float,
 ) -> NDArray[np.int32]:
-    """The level at which each row's share stops growing; `value` rises from 0.
+    """The level at which each row's share stops to rise; `value` rises from 0.
 
     In every window of every cell that holds k records the mean of the k largest shares stays at most
     what the window costs. Cells wait in the queue until the level at which one of their windows could
@@ -210,6 +210,7 @@ def grow_shares(
 
 @entry
 def _grow(swept, cube, k, value, look_ahead, level, head, after, held, following):
+    """Raise all shares level by level: each cell waits in a list for the level that may break a window."""
     levels = value.size
     entry, start, cost = cube.entry, cube.start, cube.cost
     for c in range(cost.size - 1, -1, -1):

@@ -28,7 +28,7 @@ def take_steps(
     number: int,
     pace: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """So many steps towards the largest sum of shares that the cuts allow: the means of shares and parts.
+    """Primal-dual steps towards the largest sum of shares that the cuts allow: mean shares and mean parts.
 
     A. Chambolle, T. Pock. A first-order primal-dual algorithm for convex problems. J. Math. Imaging Vis.
     40, 2011; how long a step is: T. Pock, A. Chambolle. Diagonal preconditioning. ICCV 2011. Shares stay
@@ -51,7 +51,7 @@ def take_steps(
 
 
 def _even(start: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Ranges of lists that hold about as many entries each."""
+    """Ranges of lists that hold about as many entries each, for the threads of a primal-dual step."""
     ends = np.searchsorted(start, np.linspace(0, start[-1], parts + 1)[1:-1])
     return list(pairwise([0, *ends.tolist(), start.size - 1]))
 
@@ -62,7 +62,7 @@ def _each(
     work: Callable[..., None],
     its: tuple[Any, ...],
 ) -> None:
-    """Every range on a thread of its own; each slot is written by one of them."""
+    """One half of a primal-dual step, every range on a thread of its own; one of them writes each slot."""
     jobs = [pool.submit(work, low, high, *its) for low, high in ranges[1:]]
     work(*ranges[0], *its)
     for job in jobs:
@@ -71,7 +71,7 @@ def _each(
 
 @entry
 def _by_row(start, row, amount, rows):
-    """The same entries by row: where each row's begin, their cuts, and their amounts."""
+    """The entries of the cuts by row, for the steps of shares: where each row's begin, cuts, amounts."""
     first = np.zeros(rows + 1, dtype=np.int64)
     for t in range(row.size):
         first[row[t] + 1] += 1
@@ -91,6 +91,7 @@ def _by_row(start, row, amount, rows):
 
 @entry
 def _rise(low, high, first, cut, amount, held, part, pace, most, share, ahead, sums):
+    """A primal-dual step of the shares: each rises as far as the cuts on its row do not hold it back."""
     for i in range(low, high):
         covered = 0.0
         for t in range(first[i], first[i + 1]):
@@ -103,6 +104,7 @@ def _rise(low, high, first, cut, amount, held, part, pace, most, share, ahead, s
 
 @entry
 def _weigh(low, high, start, row, amount, limit, ahead, pace, part, sums):
+    """A primal-dual step of the cuts: the part of one that shares overload grows, others shrink."""
     for f in range(low, high):
         load = 0.0
         for t in range(start[f], start[f + 1]):

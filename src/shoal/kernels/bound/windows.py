@@ -55,6 +55,7 @@ def worst_windows(
     over = np.empty((cells.size, MOST))
 
     def look(low: int, high: int) -> None:
+        """Some of the cells, for their worst windows."""
         its = slice(low, high)
         _look(swept, cube, floor, k, share, slack, cells[its], begin[its], stop[its], over[its])
 
@@ -65,7 +66,7 @@ def worst_windows(
 
 @inner
 def _list_places(swept, entry, share, first, last, k, value, held, begin, used, position):
-    """The places on the sweep of a cell's rows, each with its k largest shares, largest first; how many.
+    """For its windows: a cell's places on the sweep, each with its k largest shares, in order; how many.
 
     Place x begins at entry `first + begin[x]`; `used[x]` shares from slot `begin[x]` on are its largest.
     """
@@ -104,7 +105,7 @@ def _list_places(swept, entry, share, first, last, k, value, held, begin, used, 
 
 @inner
 def _join_place(value, held, first, many, heap, times, size, total, worth, k):
-    """Add the shares of a place to a heap of the k largest: its size, its records and their sum."""
+    """Widen a window: add the shares of a place to a heap of the k largest: size, records and sum."""
     for t in range(first, first + many):
         if total >= k and value[t] <= heap[0]:
             break
@@ -114,7 +115,7 @@ def _join_place(value, held, first, many, heap, times, size, total, worth, k):
 
 @inner
 def _run(position, most, first, last):
-    """What the sweep gives up from one place to another."""
+    """What the sweep of a window gives up from one place to another."""
     if position[last] == FAR:
         return most if position[first] < FAR else 0.0
     return position[last] - position[first]
@@ -178,6 +179,7 @@ def _at_most(best, before, position, far, places, first, last, level, k, steep):
 
 @entry
 def _look(swept, cube, floor, k, share, slack, cells, begin_of, stop_of, over_of):
+    """Look in each cell for the windows whose k largest shares exceed their cost most; light cells pass."""
     entry, start = cube.entry, cube.start
     longest = 0
     for c in cells:

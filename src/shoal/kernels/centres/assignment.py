@@ -41,7 +41,7 @@ def fill_deficits(
     group: Rows,
     amount: Counts,
 ) -> tuple[int, Rows, Rows, Counts]:
-    """Move records until every centre has k of those within `radius`, along shortest chains of centres.
+    """The assignment of k records within `radius` to every centre, along shortest chains of centres.
 
     Returns the first centre that cannot get its k, or -1, and the pieces as they are then. Every piece must
     be within `radius` of its centre, and stays so; centres stay with their own groups (where centres are
@@ -70,7 +70,7 @@ def fill_deficits(
 
 @inner
 def _grown(old, many, room):
-    """The first items in an array with more room."""
+    """The first items of an assignment's list in an array with more room."""
     new = np.empty(room, dtype=old.dtype)
     for at in range(many):
         new[at] = old[at]
@@ -95,7 +95,7 @@ def _fill(
     chains,
     balls,
 ):
-    """The loop of `fill_deficits`: pieces of a row are a list from `head` on; `balls` are remembered."""
+    """The assignment in `fill_deficits`: pieces of a row are a list from `head` on; `balls` are kept."""
     seen, ball_start = marks[0], marks[1]
     queue, came_to, came_by, ball_size = chains[0], chains[1], chains[2], chains[3]
     used = row.size
@@ -183,7 +183,7 @@ def _fill(
 
 
 def recentre(space: Any, row: Rows, starts: Counts, centre: Rows) -> tuple[Rows, Floats]:
-    """The member of each group with the least largest distance to the others, and that distance.
+    """The best centre of each assigned group: the member with the least largest distance, and that.
 
     Members of group g are row[starts[g]:starts[g + 1]]; of equals the present centre stays, if it is one.
     """
@@ -191,6 +191,7 @@ def recentre(space: Any, row: Rows, starts: Counts, centre: Rows) -> tuple[Rows,
     best, radius = np.empty(groups, dtype=np.int32), np.empty(groups)
 
     def work(first: int, last: int) -> None:
+        """New centres of some assigned groups."""
         short = short_axes(space)
         away, least = np.empty(most), np.empty(most)
         rows = np.empty(most, dtype=np.int32)
@@ -203,7 +204,7 @@ def recentre(space: Any, row: Rows, starts: Counts, centre: Rows) -> tuple[Rows,
 
 @entry
 def _recentre(space, row, starts, centre, first, last, short, table, away, least, left, best, radius):
-    """Whoever can still be the best is asked next, the one that the farthest members seen so far favour.
+    """Centres of assigned groups: who can still be best is asked next, as the farthest seen members favour.
 
     `least` is what each of those `left` has to reach at least. Each that is asked shows another member
     that is far from it, which judges all others; so few are asked.
@@ -250,7 +251,7 @@ def _recentre(space, row, starts, centre, first, last, short, table, away, least
 
 @entry
 def move_to_nearest(order, group, amount, size, target, k, moved):
-    """Pieces in `order` go over to their `target` group as far as their own keeps k records.
+    """Pieces of an assignment go in `order` to their `target` group as far as their own keeps k records.
 
     What goes is written to `moved`: a number of records per piece. `size` is brought up to date.
     """
@@ -267,7 +268,7 @@ def move_to_nearest(order, group, amount, size, target, k, moved):
 
 @inner
 def _mark_missing(index, space, sight, centre, count, reach, spared, out):
-    """Tell the rows around a centre which has gone that they miss it, as far as they are easily found."""
+    """In an assignment: tell the rows around a centre that has gone that they miss it, if easily found."""
     for at in range(ball(index, space, sight, centre, WIDER * reach[centre], out)):
         row = out[at]
         if apart(space, row, centre) <= reach[row]:
@@ -276,7 +277,7 @@ def _mark_missing(index, space, sight, centre, count, reach, spared, out):
 
 @entry
 def open_balls(index, space, sight, count, k, reach, crowd, order, label, size, radius, centre, most):
-    """New groups inside old ones: k free records that stand closer together than their groups are wide.
+    """New centres in an assignment: k free records that stand closer together than their groups are wide.
 
     Rows in `order` (nearest crowd first) whose own ball of radius `reach` holds k records that their groups
     can spare become groups of these. `label` has a group per row, -1 for rows that must stay (in pieces, or

@@ -19,7 +19,7 @@ __all__ = ["settle", "take_crowds"]
 
 @entry
 def take_crowds(space, rows, starts, table, count, k, quota, first, waiting, key, label, centre):
-    """The closest crowd first: a free row with k free records around it takes all within that distance.
+    """Cellular groups to begin with: the closest crowd of k free records takes all within its distance.
 
     Arrays have a place for each of `rows`; `waiting` and `key` are these by reach, which only widens as
     rows are taken; `label` is -1 before. Returns how many groups there are; fewer than k records stay free,
@@ -88,7 +88,7 @@ def take_crowds(space, rows, starts, table, count, k, quota, first, waiting, key
 
 @inner
 def _cheapest(space, row, many, but, least, centre, radius, size):
-    """The group, other than `but`, where so many records of a row cost least, and what they cost there.
+    """Cellular cost: the group, other than `but`, where so many records of a row cost least, and how much.
 
     -1 and `least` where they cost no less than that anywhere.
     """
@@ -106,7 +106,7 @@ def _cheapest(space, row, many, but, least, centre, radius, size):
 
 @entry
 def settle(space, k, quota, row, amount, group, centre, fixed, radius, size, order, head, chain):
-    """One sweep over the groups in `order`: records leave for where they cost less; returns what is saved.
+    """One sweep over cellular groups in `order`: records leave for where they cost less; what is saved.
 
     From each group the farthest pieces leave, as many as save most, or all of them; then single pieces that
     cost less elsewhere. No group falls below k records but to 0. Up to `quota` records may stand in no

@@ -19,7 +19,7 @@ FREE, OUT = -1, -2
 
 @inner
 def _free_inside(index, inside):
-    """Labels: rows `inside` are free, the others out; and the free records of rows and nodes."""
+    """Before a cover: rows `inside` are free to be covered; labels, and free records of rows and nodes."""
     place, count = index.place, index.count
     label = np.empty(inside.size, dtype=np.int32)
     rows, nodes = index.count.copy(), index.records.copy()
@@ -33,7 +33,7 @@ def _free_inside(index, inside):
 
 @inner
 def _no_longer_free(child, end, at, many, rows, nodes):
-    """Take the row at a place out of what is free in it and in the nodes that hold it."""
+    """A row is covered: take it out of what is free at its place and in the nodes that hold it."""
     rows[at] = 0
     node = 0
     while True:
@@ -47,7 +47,7 @@ def _no_longer_free(child, end, at, many, rows, nodes):
 
 @inner
 def _take(index, space, sight, i, radius, label, rows, nodes, out, name):
-    """Give the free rows within `radius` of row i the label `name`."""
+    """Cover: give the free rows within `radius` of centre i the label `name`."""
     place, child, end = index.place, index.child, index.end
     for p in range(sweep(index, space, sight, i, radius, -1.0, rows, nodes, out)):
         at = out[p]
@@ -57,7 +57,7 @@ def _take(index, space, sight, i, radius, label, rows, nodes, out, name):
 
 @entry
 def greedy_centres(index, space, sight, count, radius, most):
-    """Rows in order: one that no centre reaches becomes a centre and takes all free rows within `radius`.
+    """Centres that cover, in order: a row out of reach becomes one and takes all free rows within `radius`.
 
     Returns the centres and each row's place among them; no centres where more than `most` are needed.
     """
@@ -78,7 +78,7 @@ def greedy_centres(index, space, sight, count, radius, most):
 
 @entry
 def richest_centres(index, space, sight, count, order, wanted, allowed, radius, most, tries):
-    """Cover the `wanted` rows, in `order`, by balls around `allowed` rows.
+    """Cover the `wanted` rows, in `order`, by balls around `allowed` rows as centres.
 
     A row that no centre reaches opens, of at most `tries` allowed rows within `radius`, the one whose ball
     holds most records not yet covered. Returns as `greedy_centres`; rows that nobody wanted are taken too
@@ -117,7 +117,7 @@ def richest_centres(index, space, sight, count, order, wanted, allowed, radius, 
 
 @entry
 def heaviest_centres(index, space, sight, count, inside, held, radius, most):
-    """Up to `most` centres among the rows `inside`: each time the one with most uncovered records near it.
+    """Up to `most` centres that cover rows `inside`: each time the one with most uncovered records near.
 
     `held` are the records within `radius` of each row, no fewer than those of them inside; they only
     shrink, so a row is counted again only when it stands first. A centre covers what is within twice the
@@ -150,7 +150,7 @@ def heaviest_centres(index, space, sight, count, inside, held, radius, most):
 
 @entry
 def peel(index, space, sight, count, reach, k, radius, most):
-    """Drop rows with fewer than k records within `radius` among the rows left, again and again.
+    """Rows that no ball can cover: drop those with fewer than k records within `radius`, again and again.
 
     Returns which rows are left; none where more than `most` records would go.
     """
@@ -198,7 +198,7 @@ def peel(index, space, sight, count, reach, k, radius, most):
 
 @entry
 def take_balls(index, space, sight, count, order, inside, k, radius):
-    """Rows in `order` whose ball holds k free records of the rows `inside` become groups of all of these.
+    """Rows in `order` whose ball covers k free records of those `inside` become groups of all of these.
 
     Returns the centres and each row's place among them, -1 for rows left over.
     """

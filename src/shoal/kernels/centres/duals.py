@@ -62,7 +62,7 @@ def raise_duals(
     widest: float = np.inf,
     quota: int = 0,
 ) -> Duals:
-    """Raise all shares until records of no more than `quota` still rise.
+    """Raise the duals, a share per row, until records of no more than `quota` still rise.
 
     `reach` is the least distance around a row that holds k records; balls wider than `widest` are left
     aside. `end` is infinite where no ball can stop enough of the rows.
@@ -103,14 +103,14 @@ def raise_duals(
 
 
 def by_reach(reach: Floats) -> tuple[Counts, Floats, float]:
-    """Places by reach, which is a heap; their reach; and the least above 0, or 1."""
+    """Before duals rise: places by reach, which is a heap; their reach; and the least above 0, or 1."""
     waiting = np.argsort(reach, kind="stable")
     key = reach[waiting]
     return waiting, key, float(key[np.searchsorted(key, 0.0, side="right")]) if key[-1] > 0 else 1.0
 
 
 def without_largest(share: Floats, count: Counts, quota: int) -> float:
-    """The sum of shares over records when the `quota` records with the largest are set aside."""
+    """The sum of dual shares over records, the `quota` records with the largest set aside."""
     order = np.argsort(-share, kind="stable")
     after = np.cumsum(count[order])
     many = np.clip(after - quota, 0, count[order])
@@ -120,7 +120,7 @@ def without_largest(share: Floats, count: Counts, quota: int) -> float:
 
 @inner
 def _insert(best_share, best_many, kept, top, share, many):
-    """Put a share among the `top` largest, the largest first; returns how many are kept."""
+    """Put a dual share among the `top` largest of a ball, the largest first; returns how many are kept."""
     slot = kept
     if kept == top:
         if best_share[kept - 1] >= share:
@@ -137,7 +137,7 @@ def _insert(best_share, best_many, kept, top, share, many):
 
 @inner
 def _full(r, owed, rising, above, total, top, kept, best_share, best_many, now):
-    """When a ball is full: `owed` less what stopped shares pay, by so many that rise; not before `now`."""
+    """When duals fill a ball: `owed` less what stopped shares pay, by how many rise; `now` at least."""
     lacks = owed - (total - above * r)
     if rising + above < top:
         need = top - rising
@@ -172,7 +172,7 @@ def _raise(
     radius,
     time,
 ):
-    """The loop of events; returns how many clusters there are and the last time.
+    """Raise the duals event by event: full balls stop the shares inside; how many clusters, the last time.
 
     All arrays but those of the space have a place for each of `rows`.
     """
@@ -310,7 +310,7 @@ def _raise(
 
 @entry
 def open_clusters(index, space, sight, share, order, centre, radius, inside, owner, blocker):
-    """Clusters in `order`, the widest first, open if none of their tight rows is taken, and take these.
+    """After the duals: clusters in `order`, widest first, open where no tight row is taken, and take these.
 
     A row is tight where it lies in the ball and its share reaches the radius; only rows `inside` count.
     Fills `owner` (the open cluster that took a row) and `blocker` (the open cluster that kept one shut),

@@ -43,7 +43,7 @@ Test = Callable[[float], Pieces | None]
 
 
 def test_all(index: Index, space: Any, count: Counts, reach: Floats, k: int, most: int, t: float) -> Any:
-    """Whether greedy balls of radius `t`, at most `most`, can each get k records within `t`.
+    """A test of the least radius: can greedy balls of radius `t`, at most `most`, each get k records in it.
 
     Every row is in a group. Returns the pieces, or None.
     """
@@ -61,7 +61,7 @@ def test_all(index: Index, space: Any, count: Counts, reach: Floats, k: int, mos
 def test_most(
     index: Index, space: Any, count: Counts, reach: Floats, k: int, most: int, t: float, withhold: int
 ) -> Any:
-    """The same where `withhold` records may stay out: at most `most` balls of twice `t` hold the others.
+    """The same test where `withhold` records may stay out: at most `most` balls of twice `t` hold the rest.
 
     A row with fewer than k records within `t` is no centre and need not be covered, but where it stands
     within `t` of a centre it joins it: the proof that groups hold k counts it.
@@ -91,7 +91,7 @@ def test_most(
 def least_threshold(
     index: Index, space: Any, test: Test, *, start: float, precise: float
 ) -> tuple[float, float | None, Pieces]:
-    """A threshold that holds, the failing one right below it, and what was found there.
+    """The search for the least radius: a threshold that holds, the failing one right below, what was found.
 
     Everything below `start`, which is a distance, fails; None stands for that where `start` holds. The
     search halves the interval to the share `precise`; then, if few distances lie in it, it ends with no
@@ -133,12 +133,12 @@ def least_threshold(
 
 
 def is_tight(index: Index, space: Any, below: float, threshold: float) -> bool:
-    """Whether no distance lies strictly between the two."""
+    """The search for the least radius is over: whether no distance lies strictly between the two."""
     values = shell(index, space, below, threshold, FEW)
     return values is not None and bool((values >= threshold).all())
 
 
 def _far(space: Any, index: Index) -> float:
-    """No two rows are farther apart."""
+    """Where the search for the least radius begins: no two rows are farther apart."""
     rows = np.ascontiguousarray(index.place)
     return 2.0 * float(apart_each(space, rows, np.full_like(rows, rows[0])).max())

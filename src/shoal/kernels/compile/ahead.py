@@ -30,7 +30,7 @@ _waiting = Lock()
 
 
 def begin(module: str, last: Any) -> bool:
-    """Start a Python that runs `module`, where there is a core for it and its `last` kernel is not kept.
+    """Compile ahead: start a Python that runs `module`, if a core is there and `last` is not kept.
 
     Tells whether it did.
     """
@@ -52,7 +52,7 @@ def begin(module: str, last: Any) -> bool:
 
 
 def wait(module: str) -> None:
-    """Wait until that Python is done; whether it succeeded or not, the kernels can be called."""
+    """Wait for the Python that compiles ahead; whether it succeeded or not, the kernels can be called."""
     with _waiting:  # blocks are improved on threads, and each of them comes by
         helper = _helpers.get(module)
         if helper is not None:
@@ -62,7 +62,7 @@ def wait(module: str) -> None:
 
 
 def four_numbers() -> tuple[NDArray[np.int32], PackedMetric]:
-    """The codes and the metric of a table to compile with."""
+    """The codes and the metric of a table of four numbers, to compile ahead with."""
     metric = SimpleNamespace(
         form=np.array([LINE]),
         size=np.array([4]),
@@ -75,7 +75,7 @@ def four_numbers() -> tuple[NDArray[np.int32], PackedMetric]:
 
 
 def _is_cold(last: Any) -> bool:
-    """Whether Numba would keep the kernel, and has not."""
+    """Whether Numba would keep the kernel once compiled, and has not."""
     stats = getattr(last, "stats", None)
     if stats is None or stats.cache_path is None:
         return False

@@ -44,7 +44,7 @@ _Files: Any = getattr(_INSIDES, "IndexDataCacheFile", object)
 
 @cache
 def can_keep() -> bool:
-    """Whether this Numba is built as we know it."""
+    """Whether this Numba is built as we know it, so that kernels can be kept fresh."""
     return all(
         hasattr(getattr(_INSIDES, kind, None), name) for kind, names in NEEDED for name in names
     ) and bool(_usual)
@@ -70,13 +70,13 @@ def keep_fresh() -> None:
 
 @cache
 def mark_of(file: Path, kernels: Path = KERNELS) -> str:
-    """A text that changes with `file` and with whatever kernels it is made of."""
+    """The mark that keeps kernels fresh: it changes with `file` and with all kernels it is made of."""
     digests = "".join(_read(source, kernels)[0] for source in sources_of(file, kernels))
     return hashlib.sha256(digests.encode()).hexdigest()[:16]
 
 
 def sources_of(file: Path, kernels: Path = KERNELS) -> list[Path]:
-    """The file and all files of kernels that it imports, and that those import."""
+    """The file and all files of kernels that it imports: what a fresh kernel is made of."""
     reached: set[Path] = set()
     border = [file]
     while border:
@@ -89,7 +89,7 @@ def sources_of(file: Path, kernels: Path = KERNELS) -> list[Path]:
 
 @cache
 def _read(source: Path, kernels: Path) -> tuple[str, tuple[Path, ...]]:
-    """The digest of a file, and the files of kernels that it imports.
+    """The digest of a source file of kernels, and the files of kernels that it imports.
 
     A name that is imported may be a file, a folder, or something inside the file it is imported from.
     """
@@ -106,6 +106,7 @@ class _Marked:
     """What Numba asks for the place and the name under which a function is kept."""
 
     def __init__(self, folder: str, file: str, line: int) -> None:
+        """The mark of a kernel's sources, and the folder where it is kept."""
         self._py_file = file
         self._folder = folder
         self._mark = mark_of(Path(file))
@@ -113,6 +114,7 @@ class _Marked:
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> _Marked | None:
+        """How a kernel of ours is kept fresh; None for all other functions."""
         if KERNELS not in Path(file).parents:
             return None
         found = (kind.from_function(function, file) for kind in _usual)
@@ -136,6 +138,7 @@ class _Forms(_Files):  # type: ignore[misc]
     """A kernel's forms and where they lie; where two runs write at once, one may be left out."""
 
     def save(self, key: Any, data: Any) -> None:
+        """Keep a compiled form of a kernel under the name of what it is."""
         if not isinstance(self._source_stamp, str):  # not ours: no mark
             super().save(key, data)
             return

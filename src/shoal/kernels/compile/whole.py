@@ -45,7 +45,7 @@ ENVIRONMENT = "_ZN08NumbaEnv"
 
 @cache
 def can_join() -> bool:
-    """Whether this Numba is built as we know it."""
+    """Whether this Numba is built as we know it, so that an entry can be compiled as a whole."""
     return all(hasattr(holder, name) for holder, names in NEEDED for name in names)
 
 
@@ -64,11 +64,13 @@ class _PartLibrary(_Library):  # type: ignore[misc]
         return _Unloaded()
 
     def finalize(self) -> None:
+        """A part is not optimised by itself: it waits for the whole that calls it."""
         self._raise_if_finalized()
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
+        """A part has no machine code of its own to point to."""
         self._ensure_finalized()
         return 0  # there is none
 
@@ -77,6 +79,7 @@ class _WholeLibrary(_Library):  # type: ignore[misc]
     """The code of an entry and of all parts that it reaches."""
 
     def finalize(self) -> None:
+        """Compile the whole: link all parts that the entry reaches, optimise once, set their constants."""
         reached: dict[Any, None] = dict.fromkeys(self._linking_libraries)
         border = list(reached)
         while border:
@@ -109,13 +112,14 @@ class AsPart(_Compiler):  # type: ignore[misc]
         flags: Any,
         locals: Any,
     ) -> None:
+        """Numba's compiler with a library of our own, that of a part or of a whole."""
         super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
         if self.state.library is None:
             self.state.library = self.library(targetctx.codegen(), type(self).__name__)
             self.state.library.enable_object_caching()
 
     def compile_extra(self, func: Any) -> Any:
-        """The compiled function; garbage waits until it is done."""
+        """The function, compiled as a whole or as a part; garbage waits until it is done."""
         collects = gc.isenabled()
         gc.disable()
         try:

@@ -45,7 +45,7 @@ class Swept(NamedTuple):
 
 
 def sweep_rows(codes: NDArray[np.int32], count: NDArray[np.int64], metric, shape: Shape) -> Swept:
-    """Put the rows that stand for records in sweep order; ties keep their order."""
+    """Put the rows that stand for records in the sweep order of the crowd's cube; ties keep their order."""
     row = np.flatnonzero(count > 0)
     place = np.zeros(row.size)
     edge, most = row.size, 0.0
@@ -73,7 +73,7 @@ def sweep_rows(codes: NDArray[np.int32], count: NDArray[np.int64], metric, shape
 
 @entry
 def reach(place, edge, most, first, last):
-    """What the sweep gives up from row `first` to row `last`."""
+    """What a window gives up on the sweep from row `first` to row `last`."""
     if last >= edge:
         return most if first < edge else 0.0
     return place[last] - place[first]
@@ -81,7 +81,7 @@ def reach(place, edge, most, first, last):
 
 @leaf
 def _count(set_start, step, code, tally, mask, i, by):
-    """Count row i in (by 1) or out (by -1) on the open SETs; what that changes in what is given up."""
+    """Count row i of a window in (by 1) or out (by -1) on the open SETs; what that changes in its cost."""
     change = 0.0
     for q in range(set_start.size):
         if (mask >> q) & 1:
@@ -93,7 +93,7 @@ def _count(set_start, step, code, tally, mask, i, by):
 
 
 def _bases(swept: Swept, cube: Cube) -> NDArray[np.float64]:
-    """What each cell gives up where the members of open SETs are counted one by one; the first is free."""
+    """What each cell of the cube gives up, members of open SETs counted one by one; the first is free."""
     base = cube.cost.copy()
     for q, step in enumerate(swept.step.tolist()):
         base -= 2.0 * step * ((cube.open_sets >> q) & 1)
@@ -101,7 +101,7 @@ def _bases(swept: Swept, cube: Cube) -> NDArray[np.float64]:
 
 
 def cheapest_windows(swept: Swept, cube: Cube, k: int) -> NDArray[np.float64]:
-    """Per row the cost of the cheapest window of at least k records that holds it."""
+    """Per row the cost of the cheapest crowd's window of at least k records that holds it."""
     m = swept.held.size
     best = np.full(m, np.inf)
     scratch = np.empty((2, m + 1), dtype=np.int64)
@@ -111,6 +111,7 @@ def cheapest_windows(swept: Swept, cube: Cube, k: int) -> NDArray[np.float64]:
 
 @entry
 def _cheapest(swept, cube, bases, k, best, value, last, line):
+    """For each row the cheapest crowd around it: the least cost of a window of k records in any cell."""
     held, entry = swept.held, cube.entry
     place, edge, most = swept.place, swept.edge, swept.most
     set_start, step, code, tally = swept.set_start, swept.step, swept.code, swept.tally
@@ -186,7 +187,7 @@ def take_crowds(
     entry: NDArray[np.int32],
     ceiling: float,
 ) -> tuple[NDArray[np.int32], int]:
-    """Label rows by taking windows of at least k free records, cheapest first; -1 where none was taken.
+    """Label rows by the cheapest crowd first: windows of at least k free records; -1 where none was taken.
 
     A window's key is its cost less the mean price of its records; keys from `ceiling` on are not taken.
     `entry` is a copy of the cube's entries that is worn down. Returns labels in sweep order and the
@@ -205,7 +206,7 @@ def take_crowds(
 
 @leaf
 def _bucket(key, low, step, linear, knee, ratio, most):
-    """Buckets of equal width up to the knee, of equal ratio above it."""
+    """The bucket of the cheapest-first queue: of equal width up to the knee, of equal ratio above it."""
     if key < knee:
         b = np.int64((key - low) / step)
         return b if b > 0 else np.int64(0)
@@ -215,6 +216,7 @@ def _bucket(key, low, step, linear, knee, ratio, most):
 
 @entry
 def _take(swept, start, open_sets, bases, k, price, entry, ceiling, low, label, after, length):
+    """Take the cheapest crowd first: cells of the cube wait in buckets by what their best window costs."""
     cells = bases.size
     key = np.empty(cells)
     groups = np.int64(0)
@@ -263,7 +265,7 @@ def _take(swept, start, open_sets, bases, k, price, entry, ceiling, low, label, 
 
 @inner
 def _visit(swept, begin, mask, base, entry, length, k, price, label, groups, limit):
-    """Drop taken rows from a cell, take its windows below `limit`, and find its next key."""
+    """Visit a cell for cheap crowds: drop taken rows, take windows below `limit`, find its next key."""
     held = swept.held
     place, edge, most = swept.place, swept.edge, swept.most
     set_start, step, code, tally = swept.set_start, swept.step, swept.code, swept.tally

@@ -52,7 +52,7 @@ class Cube(NamedTuple):
 
 
 def shape_of(codes: NDArray[np.int32], count: NDArray[np.int64], metric, halvings: int = 4) -> Shape:
-    """Choose the sweep and lay the other axes out, those that tell rows apart best first.
+    """The shape of a cube: choose the sweep and lay out the other axes, first those that part rows best.
 
     LINE axes other than the sweep are halved by records again and again, at most `halvings` times;
     with -1 they are left out.
@@ -88,7 +88,7 @@ def shape_of(codes: NDArray[np.int32], count: NDArray[np.int64], metric, halving
 
 
 def lay_out(sweep: int, axes: list[int], sheets: list[NDArray[np.int32]]) -> Shape:
-    """Pack nested sheets (finest first, one row per sheet) of the given axes."""
+    """Lay out the cube's dimensions: nested sheets (finest first, one row per sheet) of the given axes."""
     sizes = [sheet.size for sheet in sheets]
     return Shape(
         sweep=int(sweep),
@@ -101,7 +101,7 @@ def lay_out(sweep: int, axes: list[int], sheets: list[NDArray[np.int32]]) -> Sha
 
 
 def _halves(records: NDArray[np.float64], missing: int, halvings: int) -> NDArray[np.int32]:
-    """Sheets of a line: single codes, then parts halved by records; missing joins at the root."""
+    """Sheets of a cube's line: single codes, then parts halved by records; missing joins at the root."""
     size = records.size
     present = size if missing < 0 else missing
     below = np.concatenate([[0.0], np.cumsum(records[:present])])
@@ -140,7 +140,7 @@ def build_cube(
     room: int,
     work_room: int,
 ) -> Cube:
-    """The closed cells of at least k records that cost at most `cap` outside the sweep.
+    """The cube of boxes: the closed cells of at least k records that cost at most `cap` outside the sweep.
 
     `code[q]` holds the codes of dimension q, rows in sweep order, every count positive. Stops once the
     cells would hold more than `room` entries, or where more than `work_room` rows were looked at. The
@@ -176,7 +176,7 @@ def build_cube(
 
 @inner
 def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, room, work, seg, price):
-    """Partition rows buffer[depth, begin:stop] by the nodes of a sheet into buffer[depth + 1].
+    """Cut a cell of the cube: rows buffer[depth, begin:stop] by the nodes of a sheet into the next depth.
 
     Keeps nodes of at least k records that are single codes or hold two nodes of the sheet below, and
     that cost at most `room`. Returns how many; seg and price (cost, open SET) are filled per node.
@@ -252,7 +252,7 @@ def _split(code, count, buffer, depth, begin, stop, shape, sheet, metric, k, roo
 
 @inner
 def _is_closed(code, buffer, begin, stop, node, offset, size, sheets, depth):
-    """Whether the nodes chosen on the dimensions before `depth` are still the smallest around the rows."""
+    """Whether the cell's nodes on the dimensions before `depth` are still the smallest around its rows."""
     for q in range(depth):
         if sheets[SHEET, q] == 0:
             continue
@@ -270,7 +270,7 @@ def _is_closed(code, buffer, begin, stop, node, offset, size, sheets, depth):
 
 @inner
 def _tight_cost(code, buffer, depth, begin, stop, axes, metric, mask):
-    """What rows give up on all dimensions; two members where a SET is open."""
+    """What the rows of a cell of the cube give up on all dimensions; two members where a SET is open."""
     total = 0.0
     for q in range(axes.size):
         axis = axes[q]
@@ -294,6 +294,7 @@ def _tight_cost(code, buffer, depth, begin, stop, axes, metric, mask):
 def _build(
     code, count, shape, metric, k, cap, room, work_room, has_line, buffer, work, seg, price, at, spent
 ):
+    """Walk the cube dimension by dimension, depth first, and list its closed cells with rows and cost."""
     dims, m = code.shape
     entry = np.empty(min(room + m, max(1024, 8 * m)), dtype=np.int32)
     start = np.empty(max(64, m), dtype=np.int64)
@@ -400,6 +401,7 @@ def _build(
 
 @leaf
 def _doubled(values):
+    """The same list of the cube's cells with room for twice as many."""
     wider = np.empty(2 * values.size, dtype=np.int64)
     for c in range(values.size):
         wider[c] = values[c]

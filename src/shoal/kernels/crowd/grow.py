@@ -34,7 +34,7 @@ def grow_crowds(
     near: NDArray[np.int64],
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int32], int]:
-    """Label rows; -1 where fewer than k records were left, or a row stands for none. And how many groups.
+    """Grow crowds among near rows: labels, -1 where fewer than k are left or a row has none; groups.
 
     `near` lists the rows near each row as `near_rows` does. Rows whose near ones are all taken wait until
     lists as long are made anew among those left.
@@ -57,12 +57,13 @@ def grow_crowds(
 def _take_all(
     codes: NDArray[np.int32], count: NDArray[np.int64], metric, k: int, near: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], int]:
-    """Crowds among the near rows of one list."""
+    """Crowds grown among the near rows of one list, all of them taken."""
     own, packed = pack_metric(metric, codes)
     label = np.where(count > 0, FREE, NOBODY).astype(np.int32)
     key = np.full(len(own), np.inf)
 
     def start(first: int, last: int) -> None:
+        """Grow a crowd from each of some rows."""
         _start(
             packed, _empty_group(own, packed, near), count, k, label, key, *_room(own, near, k), first, last
         )
@@ -83,7 +84,7 @@ def _empty_group(codes: NDArray[np.int32], packed: PackedMetric, near: NDArray[n
 def _room(
     codes: NDArray[np.int32], near: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Members of a crowd, rows near it with what they would make it cost, and when each row was listed."""
+    """Room to grow a crowd: members, rows near it with what it costs with them, when each was listed."""
     most = min(len(codes), k * near.shape[1])
     return (
         np.empty(k, np.int64),
@@ -142,7 +143,7 @@ def _grow(packed, group, count, k, label, seed, member, waiting, bound, seen):
 
 @entry
 def _start(packed, group, count, k, label, key, member, waiting, bound, seen, first, last):
-    """What a crowd that starts at each of these rows costs while all are free."""
+    """What a crowd grown from each of these rows costs while all are free."""
     for row in range(first, last):
         if label[row] == FREE:
             _, key[row] = _grow(packed, group, count, k, label, row, member, waiting, bound, seen)
@@ -150,7 +151,7 @@ def _start(packed, group, count, k, label, key, member, waiting, bound, seen, fi
 
 @entry
 def _take(packed, group, count, k, label, key, row, member, waiting, bound, seen):
-    """Take crowds off a heap of their starts, the cheapest first; how many there are."""
+    """Take grown crowds off a heap of their starts, the cheapest first; how many there are."""
     groups = np.int32(0)
     while key[0] < np.inf:
         start = row[0]

@@ -21,7 +21,7 @@ def insert_left(
     quota: int,
     full: float,
 ) -> int:
-    """Give rows without a group the one where they add least loss; withhold those that would add more.
+    """Place the leftovers: rows without a group join where they add least, or are withheld if that is less.
 
     At most `quota` records are withheld; a withheld record costs `full`. Rows go in the order given;
     labels are changed in place. Returns the records withheld.
@@ -45,6 +45,7 @@ def insert_left(
 
 @entry
 def _insert(packed, state, row, copies, into):
+    """Put each leftover row into the group where it adds least; where each went."""
     for i in range(row.size):
         into[i], _ = best_group(packed, state, row[i], copies[i], np.inf, np.int64(-1))
         p = new_piece(state.piece, state.stock, state.near, row[i], copies[i])

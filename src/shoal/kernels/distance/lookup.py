@@ -22,7 +22,7 @@ SHORT = 512
 
 
 def short_axes(metric: Any) -> NDArray[np.int64]:
-    """Where each short axis begins in a table of distances, -1 for long ones; and how long the table is."""
+    """Where each short axis begins in a lookup table, -1 for long ones; and how long the table is."""
     short = metric.size <= SHORT
     ends = np.cumsum(np.where(short, metric.size, 0))
     starts = np.where(short, ends - metric.size, -1)
@@ -31,7 +31,7 @@ def short_axes(metric: Any) -> NDArray[np.int64]:
 
 @inner
 def look(metric, query, starts, table):
-    """Write the distance of every code to the query's code, for the short axes."""
+    """Fill the lookup table of one row: the distance of every code to the query's, for the short axes."""
     for axis in range(query.size):
         at = starts[axis]
         if at < 0:
@@ -65,7 +65,7 @@ def look(metric, query, starts, table):
 
 @leaf
 def _pair(metric, axis, one, other):
-    """The distance of two codes of a long axis."""
+    """The distance of two codes of an axis too long for a lookup table."""
     if one < other:
         return span(metric, axis, one, other)
     return span(metric, axis, other, one)
@@ -73,7 +73,7 @@ def _pair(metric, axis, one, other):
 
 @leaf
 def codes_apart(metric, codes, row, query, starts, table):
-    """The distance of a row to the query, axes in order, so that every path gives the same sum."""
+    """The distance of a row to the query by lookup, axes in order: every path gives the same sum."""
     total = 0.0
     for axis in range(query.size):
         at = starts[axis]
@@ -86,7 +86,7 @@ def codes_apart(metric, codes, row, query, starts, table):
 
 @leaf
 def box_apart(metric, low, high, node, query, starts, table):
-    """No row of the node is nearer to the query than this."""
+    """By lookup: no row of the node is nearer to the query than this distance."""
     total = 0.0
     for axis in range(query.size):
         code = query[axis]
@@ -103,7 +103,7 @@ def box_apart(metric, low, high, node, query, starts, table):
 
 @leaf
 def box_within(metric, low, high, node, query, starts, table):
-    """No row of the node is farther from the query than this."""
+    """By lookup: no row of the node is farther from the query than this distance."""
     total = 0.0
     for axis in range(query.size):
         code = query[axis]
@@ -122,7 +122,7 @@ def box_within(metric, low, high, node, query, starts, table):
 
 @leaf
 def push_nearer_first(child, left, right, stack, bounds, top):
-    """Push both children of a node with their bounds, the nearer one on top."""
+    """After a lookup push both children of a node with their bounds, the nearer one on top."""
     swap = 1 if right < left else 0
     stack[top] = child + 1 - swap
     bounds[top] = left if swap else right

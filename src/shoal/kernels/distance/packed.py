@@ -35,7 +35,7 @@ class PackedMetric(NamedTuple):
 
 
 def pack_metric(metric, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], PackedMetric]:
-    """A small table, codes numbered 0, 1, .. in order per axis, and the metric packed for them."""
+    """The packed metric of a small table, and its codes numbered 0, 1, .. in order per axis."""
     rows, axes = codes.shape
     own = np.empty((rows, axes), dtype=np.int32)
     shape = np.zeros((axes, 5), dtype=np.int64)
@@ -62,7 +62,7 @@ def pack_metric(metric, codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], Pa
 
 
 def _line(position: NDArray[np.float64], most: float, missing: int, form: int) -> NDArray[np.float64]:
-    """Positions and the whole span, or the spans of all pairs; a span up to the missing code is whole."""
+    """A line packed: positions and the whole span, or spans of all pairs; up to the missing code: whole."""
     if form == LINE:
         return np.append(position, most)
     pairs = np.triu(position[None, :] - position[:, None])
@@ -72,7 +72,7 @@ def _line(position: NDArray[np.float64], most: float, missing: int, form: int) -
 
 
 def _tree(gaps: NDArray[np.float64], form: int) -> NDArray[np.float64]:
-    """Running maxima over 1, 2, 4, .. gaps, or the spans of all pairs."""
+    """A tree packed: running maxima over 1, 2, 4, .. gaps, or the spans of all pairs."""
     size = gaps.size + 1
     if form == PAIRS:
         pairs = np.zeros((size, size))
@@ -88,7 +88,7 @@ def _tree(gaps: NDArray[np.float64], form: int) -> NDArray[np.float64]:
 
 @leaf
 def width(shape, data, axis, low, high):
-    """The span of low..high on an axis that is no SET. Needs low < high."""
+    """The span of low..high on an axis of a packed metric that is no SET. Needs low < high."""
     form = shape[axis, FORM]
     at = shape[axis, AT]
     length = shape[axis, LENGTH]

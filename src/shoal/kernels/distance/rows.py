@@ -27,7 +27,7 @@ EARTH = 6371.0088
 
 @entry
 def apart(space, i, j):
-    """The distance of rows i and j."""
+    """The distance of rows i and j, in any of the four distances."""
     if i == j:
         return 0.0
     if space.kind == SPAN:
@@ -49,7 +49,7 @@ def apart(space, i, j):
 
 @entry
 def apart_each(space, rows, others):
-    """The distance of each row to its own other row."""
+    """The distance of each row to its own other row, in any distance."""
     out = np.empty(rows.size)
     for at in range(rows.size):
         out[at] = apart(space, rows[at], others[at])
@@ -59,7 +59,7 @@ def apart_each(space, rows, others):
 def radii(
     space: Any, row: NDArray[np.int32], group: NDArray[np.int32], centre: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """How far the farthest row of each group lies from its centre."""
+    """How far the farthest row of each group lies from its centre, in any distance."""
     radius = np.zeros(centre.size)
     np.maximum.at(radius, group, apart_each(space, row, centre[group]))
     return radius

@@ -26,7 +26,7 @@ def count_labels(form: NDArray[np.integer], size: NDArray[np.integer]) -> int:
 
 @inlined
 def span(metric, axis, low, high):
-    """What the run of codes low..high of one LINE or TREE axis gives up; one step on a SET axis.
+    """The span of codes low..high of one LINE or TREE axis: what they give up; one step on a SET axis.
 
     Needs low <= high. On a SET axis the true span depends on the members: this is that of a pair.
     """
@@ -53,7 +53,7 @@ def span(metric, axis, low, high):
 
 @entry
 def spans(metric, axis, low, high):
-    """What many runs of codes of one LINE or TREE axis give up."""
+    """The spans of many runs of codes of one LINE or TREE axis: what they give up."""
     out = np.empty(low.size)
     for i in range(low.size):
         out[i] = span(metric, axis, low[i], high[i])
@@ -75,7 +75,7 @@ def distance(metric, one, other):
 
 @entry
 def boxes(codes, distinct, starts):
-    """Least and greatest code per group and axis; pieces of group g are distinct[starts[g]:starts[g+1]]."""
+    """Boxes for spans: least and greatest code per axis of group g, distinct[starts[g]:starts[g+1]]."""
     groups = starts.size - 1
     axes = codes.shape[1]
     low = np.empty((groups, axes), dtype=np.int32)

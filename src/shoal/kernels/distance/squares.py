@@ -40,7 +40,7 @@ class Spread(NamedTuple):
 
 
 def spread_of(codes: Any, count: Any, metric: Any, owner: Any, weight: Any) -> Spread:
-    """Lay out the rows; `owner` is the column of each axis, `weight` that of each column."""
+    """Lay out rows for squared distances; `owner` is the column of each axis, `weight` of each column."""
     records = float(count.sum())
     lines: list[Floats] = []
     kinds: list[tuple[Any, Any, Any]] = []  # codes, first, span of each level
@@ -110,12 +110,13 @@ def spread_of(codes: Any, count: Any, metric: Any, owner: Any, weight: Any) -> S
 
 
 def _level_spans(metric: Any, axis: int, levels: Any) -> Floats:
-    """What the ancestor of each value gives up, level by level."""
+    """For squared distances: what the ancestor of each value gives up, level by level."""
     return np.asarray(_spans_by_level(metric, axis, np.ascontiguousarray(levels, dtype=np.int32)))
 
 
 @entry
 def _spans_by_level(metric, axis, levels):
+    """For squared distances on a tree: the span of each value's ancestor on every level."""
     height, size = levels.shape
     out = np.zeros((height, size))
     for level in range(height):
@@ -153,7 +154,7 @@ def squares(spread: Spread, row: Any, group: Any, count: Any, groups: int) -> fl
 
 @inner
 def apart_squared(spread, i, j):
-    """The squared distance of rows i and j."""
+    """The squared distance of rows i and j, over columns of every kind."""
     total = 0.0
     for axis in range(spread.line.shape[1]):
         step = spread.line[i, axis] - spread.line[j, axis]

@@ -19,7 +19,7 @@ WINDOW = 512
 
 @inner
 def sizes_below(parent, count):
-    """The records of each row's subtree."""
+    """The records of each row's subtree in the forest, before it is decomposed."""
     n = parent.size
     waiting = np.zeros(n, dtype=np.int64)
     order = np.empty(n, dtype=np.int64)
@@ -48,7 +48,7 @@ def sizes_below(parent, count):
 
 @inner
 def _cut_edges(dearest, parent, below, k):
-    """Remove edges that leave k records on both sides, in the given order; parts only shrink."""
+    """Decompose a forest: remove edges that leave k records on both sides, in the given order."""
     for row in dearest:
         if parent[row] < 0 or below[row] < k:
             continue
@@ -66,7 +66,7 @@ def _cut_edges(dearest, parent, below, k):
 
 @inner
 def _joined_cost(metric, low, high, one, other):
-    """The spans of two boxes as one; a label axis counts as a pair."""
+    """The spans of the boxes of two subtrees as one; a label axis counts as a pair."""
     total = 0.0
     for axis in range(low.shape[1]):
         total += span(
@@ -77,7 +77,7 @@ def _joined_cost(metric, low, high, one, other):
 
 @inner
 def _swallow(low, high, one, other):
-    """Widen box `one` to hold box `other`."""
+    """Widen box `one` of a tree's subtrees to hold box `other`."""
     for axis in range(low.shape[1]):
         low[one, axis] = min(low[one, axis], low[other, axis])
         high[one, axis] = max(high[one, axis], high[other, axis])
@@ -85,7 +85,7 @@ def _swallow(low, high, one, other):
 
 @inner
 def _fill_bins(metric, k, many, size, low, high, bin_of, last, bin_size):
-    """Pack items 0..many-1 into bins of k or more, in place: returns the number of full bins.
+    """Pack a tree's subtrees 0..many-1 into bins of k or more, in place: returns the number of full bins.
 
     A bin begins with the first free item and takes the one that widens it least. Its box grows in
     the slot of its first item. Items that are left over get bin -1.
@@ -134,7 +134,7 @@ def _fill_bins(metric, k, many, size, low, high, bin_of, last, bin_size):
 
 @leaf
 def _write(pieces, written, place, group, records):
-    """One more line of the answer; how many there are."""
+    """One more line of the groups that a forest decomposes into; how many there are."""
     pieces[written, 0] = place
     pieces[written, 1] = group
     pieces[written, 2] = records
@@ -143,7 +143,7 @@ def _write(pieces, written, place, group, records):
 
 @inner
 def _list_tree(root, child, sibling, stack, members):
-    """Write all rows of a tree to `members`; how many they are."""
+    """Write all rows of a tree of the forest to `members`; how many they are."""
     many = 0
     stack[0] = root
     top = 1
@@ -161,7 +161,7 @@ def _list_tree(root, child, sibling, stack, members):
 
 @inner
 def _find_hub(root, k, child, sibling, below):
-    """The row all of whose subtrees are lighter than k: towards the heavy side of every edge."""
+    """The hub of a tree, all of whose subtrees are lighter than k: towards the heavy side of every edge."""
     hub = root
     under = child[hub]
     while under >= 0:
@@ -192,7 +192,7 @@ def _list_subtrees(hub, root, child, sibling, parent, below, head, size):
 
 @inner
 def _box_subtrees(codes, hub, items, head, parent, child, sibling, item_of, stack, members, low, high):
-    """Write the rows of all subtrees, the subtree of each and the boxes, the hub's last; how many rows."""
+    """Before a tree decomposes: rows of a hub's subtrees, whose they are, boxes, the hub's last; rows."""
     axes = codes.shape[1]
     for axis in range(axes):
         low[items, axis] = codes[hub, axis]
@@ -231,7 +231,7 @@ def _box_subtrees(codes, hub, items, head, parent, child, sibling, item_of, stac
 
 @inner
 def _cheapest_bin(metric, more, most, items, bins, bin_of, bin_size, low, high):
-    """The bin with room that takes the hub and the items without a bin, `more` records, at the least cost.
+    """The bin of subtrees with room that takes the hub and items without a bin at the least cost.
 
     -1 if none has room. A box grows in the slot of its bin's first item, that of the hub in the last.
     """
@@ -256,7 +256,7 @@ def _cheapest_bin(metric, more, most, items, bins, bin_of, bin_size, low, high):
 
 @entry
 def decompose(codes, place, count, metric, k, most, parent, dearest):
-    """Groups of at least k records from a forest: lines of (row, group, records), and how many groups.
+    """Decompose a forest into groups of at least k records: lines of (row, group, records), and how many.
 
     Edges that leave k records on both sides go, in the order `dearest`. In a component of 2k records or
     more every subtree of some row u is then lighter than k; subtrees and the copies of u are packed

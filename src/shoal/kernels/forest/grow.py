@@ -17,7 +17,7 @@ __all__ = ["join_trees", "nearest_outside"]
 
 @entry
 def nearest_outside(tree, metric, starts, part, rows, near, far):
-    """For each of `rows` the nearest row of another part, of equals the one met first."""
+    """Where a forest may grow: for each of `rows` the nearest row of another part, the first of equals."""
     table = np.empty(starts[-1] + 1)
     stack = np.empty(tree.start.size + 2, dtype=np.int64)
     bounds = np.empty(tree.start.size + 2)
@@ -55,7 +55,7 @@ def nearest_outside(tree, metric, starts, part, rows, near, far):
 
 @entry
 def join_trees(order, rows, near, far, above, held, k, parent, length):
-    """Give rows[order] their edges, shortest first, unless their component has k records by now.
+    """Grow the forest: give rows[order] their edges, shortest first, unless their component has k by now.
 
     An edge within a component is left out: its row asks again next time. `above` names components,
     `held` counts their records under that name.

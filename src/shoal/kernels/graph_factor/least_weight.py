@@ -112,7 +112,7 @@ def prove_triples(lightest: float, metric: Any) -> tuple[str, float]:
 
 
 def unit_of(most: Floats) -> float:
-    """The greatest unit that all weights are multiples of, if it is the least of them; otherwise 0."""
+    """The unit of a least weight: the greatest that all are multiples of, if it is the least; else 0."""
     weights = most[most > 0]
     if not weights.size:
         return 0.0
@@ -121,7 +121,7 @@ def unit_of(most: Floats) -> float:
 
 
 def _scaled(metric: Any) -> tuple[Any, float]:
-    """The metric as the solvers see it, and what one of its units is worth."""
+    """The metric as the solvers of a least-weight factor see it, and what one of its units is worth."""
     unit = unit_of(metric.most)
     if unit > 0:
         return metric._replace(most=np.rint(metric.most / unit), data=np.rint(metric.data / unit)), unit
@@ -150,6 +150,7 @@ class _Program:
     """The program over the edges known so far; rows are the tree's."""
 
     def __init__(self, tree: Index, metric: Any, limits: Limits) -> None:
+        """The least-weight program with its first edges: all, or those to the nearest rows."""
         self.tree, self.metric, self.limits = tree, metric, limits
         self.n = tree.place.size
         self.asking = np.flatnonzero(limits.low > 0)
@@ -165,7 +166,7 @@ class _Program:
     # ---- edges
 
     def _find(self, price: Floats, limit: Floats, most: int) -> tuple[Ints, Floats]:
-        """Missing edges of every asking row with distance - price below its limit, at most `most` each."""
+        """Edges missing from the least-weight program: distance - price below a limit, `most` per row."""
         order = np.lexsort((np.r_[self.other, self.one], np.r_[self.one, self.other]))
         known = np.r_[self.other, self.one][order]
         starts = np.searchsorted(np.r_[self.one, self.other][order], np.arange(self.n + 1))
@@ -188,7 +189,7 @@ class _Program:
         return near, cost
 
     def _add(self, price: Floats, limit: Floats, most: int) -> int:
-        """Add the edges that `_find` finds; returns how many."""
+        """Add to the least-weight program the edges that `_find` finds; returns how many."""
         near, _ = self._find(price, limit, most)
         row, slot = np.nonzero(near >= 0)
         a, b = self.asking[row], near[row, slot]
@@ -200,7 +201,7 @@ class _Program:
 
     @property
     def cap(self) -> Floats:
-        """How often an edge may be used: by different copies at each use."""
+        """How often an edge of a factor may be used: by different copies at each use."""
         count = self.tree.count.astype(float)
         high = self.limits.high
         most = np.minimum(high[self.one], high[self.other])
@@ -208,12 +209,13 @@ class _Program:
         return times
 
     def _degrees(self) -> csr_array:
+        """The degree of every row in the least-weight program: one line per row, one column per edge."""
         edges = np.arange(self.one.size)
         rows, columns = np.r_[self.one, self.other], np.r_[edges, edges]
         return csr_array((np.ones(rows.size), (rows, columns)), shape=(self.n, edges.size))
 
     def _touching(self) -> csr_array:
-        """One line per odd set: the edges that touch it."""
+        """One line of the least-weight program per odd set: the edges that touch it."""
         lines = []
         for line, inside in enumerate(self.sets):
             member = np.zeros(self.n, dtype=bool)
@@ -227,7 +229,7 @@ class _Program:
     # ---- the linear program, its bound, and cuts
 
     def _relax(self) -> tuple[Floats, Floats, Floats]:
-        """Edges of the linear program, a price per row, and a price per odd set."""
+        """The linear program of least weight: times of edges, a price per row, and a price per odd set."""
         degrees, touching = self._degrees(), self._touching()
         slack = eye_array(self.n, format="csr")
         need = np.array([(inside.size + 1) // 2 for inside in self.sets], dtype=float)
@@ -252,14 +254,14 @@ class _Program:
         return used, price, np.maximum(dual[2 * self.n :], 0.0)
 
     def _full_price(self, price: Floats, worth: Floats) -> Floats:
-        """Prices with those of the odd sets on every member: too high at most, inside a set."""
+        """Prices in the least-weight program with those of odd sets on each member: too high at most."""
         full = price.copy()
         for inside, value in zip(self.sets, worth, strict=True):
             full[inside] += value
         return full
 
     def _prove(self, price: Floats, worth: Floats) -> tuple[float, Floats]:
-        """What these duals prove, lowered where a missing edge would break them; and the full prices."""
+        """The bound on the least weight by these duals, lowered where a missing edge breaks it; prices."""
         price = price - TINY
         full = self._full_price(price, worth)
         near, cost = self._find(full, np.full(self.n, np.inf), 1)
@@ -274,19 +276,19 @@ class _Program:
         return proved, self._full_price(price, worth)
 
     def _round(self, bound: float, doubt: float = 1e-4) -> float:
-        """Up to the next whole number where costs are whole: every factor weighs one."""
+        """A least weight up to the next whole number where costs are whole: every factor weighs one."""
         if self.unit <= 0:
             return max(bound, 0.0)
         return max(float(np.ceil(bound - doubt)), 0.0)
 
     def _trusted(self, answer: float) -> float:
-        """What the integer program's own bound proves: each edge may break its duals by a little."""
+        """The least weight that the integer program's bound proves: each edge may break it by a little."""
         if self.unit > 0:
             return self._round(answer, DOUBT)
         return answer - TINY * (10.0 + float(self.limits.high.clip(max=self.n).sum()))
 
     def _cut(self, used: Floats) -> int:
-        """Add odd sets that the solution violates: fractional parts with an odd number of lone records."""
+        """Cut the program: odd sets it violates, fractional parts with an odd number of lone records."""
         if self.limits.even:
             return 0
         open_ = np.flatnonzero(np.abs(used - np.rint(used)) > 1e-6)
@@ -309,7 +311,7 @@ class _Program:
         return added
 
     def solve(self) -> tuple[Ints, float]:
-        """Times each edge is used, and the bound."""
+        """The factor of least weight: times each edge is used, and the bound."""
         rounds = ROUNDS if self.exact else FEW_ROUNDS
         for left in range(rounds, -1, -1):
             used, price, worth = self._relax()
@@ -342,7 +344,7 @@ class _Program:
     # ---- integer programs
 
     def _whole(self) -> tuple[Ints, float | None]:
-        """The integer program over all edges known: times, and its own bound (None without an answer)."""
+        """The integer program of least weight over all known edges: times, its own bound (or None)."""
         everyone = np.arange(self.n)
         answer = self._integers(everyone, np.arange(self.one.size), np.zeros(self.n))
         while answer is None:  # too few edges: add more
@@ -353,7 +355,7 @@ class _Program:
         return answer
 
     def _repaired(self, used: Floats) -> tuple[Ints, float | None]:
-        """Round the linear program's edges; solve anew around those that are not whole."""
+        """A factor from the linear program: round its edges; solve anew around those that are not whole."""
         whole = np.floor(used + 1e-6)
         degree = self._degrees() @ used
         off = np.abs(used - np.rint(used)) > 1e-6
@@ -379,7 +381,7 @@ class _Program:
                 return self._whole()
 
     def _widen(self, region: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The rows with the nearest neighbours of each."""
+        """The rows whose edges are solved anew, with the nearest neighbours of each."""
         ends, partners = np.r_[self.one, self.other], np.r_[self.other, self.one]
         inside = np.flatnonzero(region[ends])
         order = inside[np.lexsort((partners[inside], np.r_[self.far, self.far][inside], ends[inside]))]
@@ -391,7 +393,7 @@ class _Program:
     def _integers(
         self, rows: Ints, edges: Ints, taken: Floats, gap: float = 0.0
     ) -> tuple[Ints, float | None] | None:
-        """Whole times for `edges` so that `rows` keep their limits, `taken` already used; None if none."""
+        """Whole times for `edges` of a factor: `rows` keep their limits, `taken` is used; None if none."""
         degrees = self._degrees()[rows][:, edges]
         low, high = self.limits.low[rows] - taken[rows], self.limits.high[rows] - taken[rows]
         cost, most = self.far[edges], self.cap[edges]

@@ -13,7 +13,7 @@ __all__ = ["cheapest_edges", "node_prices", "pair_distances"]
 
 @entry
 def node_prices(tree, price):
-    """The highest price of a row in each node of the tree; `price` is by the tree's rows."""
+    """Pricing: the highest price of a row in each node of the tree; `price` is by the tree's rows."""
     top = np.empty(tree.start.size)
     for node in range(tree.start.size):
         most = -np.inf
@@ -25,7 +25,7 @@ def node_prices(tree, price):
 
 @entry
 def cheapest_edges(tree, metric, starts, price, top_price, rows, limit, known_start, known, near, cost):
-    """For each of `rows` the rows v with the least distance - price[v] below its limit, least first.
+    """Pricing of edges: per row those with the least distance - price[v] below its limit, least first.
 
     As many as `near` has columns, -1 where there are fewer. Rows known[known_start[u] :
     known_start[u + 1]], ascending, and the row itself are passed over. All rows are the tree's.
@@ -87,7 +87,7 @@ def cheapest_edges(tree, metric, starts, price, top_price, rows, limit, known_st
 
 @entry
 def pair_distances(codes, metric, one, other):
-    """The distance of each pair of rows."""
+    """The distance of each pair of rows: the weight of an edge, before its price."""
     out = np.empty(one.size)
     for at in range(one.size):
         out[at] = distance(metric, codes[one[at]], codes[other[at]])

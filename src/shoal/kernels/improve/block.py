@@ -46,7 +46,7 @@ def improve_block(
     heat: float,
     share: NDArray[np.float64],
 ) -> Found:
-    """Improve the pieces given by themselves; the new pieces and the loss won.
+    """Improve one block of a table, the pieces given, by itself; the new pieces and the loss won.
 
     `codes` are the block's own rows and `row` says which one a piece is a copy of; `orders` are the
     orders of the axes in which near rows are sought, unless `near` lists them as `list_near` does. With
@@ -69,7 +69,7 @@ def improve_block(
 
 
 def _pools(packed: PackedMetric, tries: int) -> int:
-    """How many of the tries are pools: none with many columns, fewer with labels, which have no order."""
+    """How many of a block's tries are pools: none with many columns, fewer with labels without order."""
     axes = len(packed.shape)
     labels = count_labels(packed.shape[:, FORM], packed.shape[:, LENGTH])
     return int(tries * (1.0 - labels / axes)) if axes <= WIDE else 0

@@ -15,16 +15,17 @@ _HERE = "shoal.kernels.improve.first_run"
 
 
 def begin() -> bool:
-    """Have them compiled, where they never were; tells whether that began."""
+    """On a first run have the kernels of improvement compiled, if they never were; whether that began."""
     return ahead.begin(_HERE, rebuild._rebuild)
 
 
 def wait() -> None:
-    """Wait until they are."""
+    """Wait until the kernels of a first run are compiled."""
     ahead.wait(_HERE)
 
 
 def _compile() -> None:
+    """Compile what improvement needs on a first run, with a table of four numbers."""
     own, packed = ahead.four_numbers()
     near = list_near(own, packed, 2, np.zeros((1, 1), dtype=np.int64))
     group = np.array([0, 1, 0, 1], dtype=np.int32)

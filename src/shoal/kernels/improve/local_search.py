@@ -38,7 +38,7 @@ FROM, BELOW, ONLY, BUT = 0, 1, 2, 3
 
 
 def sweep(packed: PackedMetric, state: State, k: int) -> float:
-    """One round of all moves, costliest groups first; the loss won."""
+    """One round of local search, all its moves, costliest groups first; the loss won."""
     most = state.piece.shape[0]
     out = state.cost.size - 1
     order = np.append(np.argsort(-state.cost[:out], kind="stable"), out)
@@ -50,6 +50,7 @@ def sweep(packed: PackedMetric, state: State, k: int) -> float:
 
 @entry
 def _sweep(packed, state, k, order, pieces, price, box, bits):
+    """A round of local search: withheld records come back, groups are reshaped, pieces move; the gain."""
     out = order.size - 1
     # who was withheld and fits comes back first: that leaves the quota to those who cost more
     won = _move_pieces(packed, state, k, out, pieces, box, bits)
@@ -63,7 +64,7 @@ def _sweep(packed, state, k, order, pieces, price, box, bits):
 
 @leaf
 def _list_pieces(piece, group, g, pieces):
-    """Write down the pieces of a group; how many there are."""
+    """Write down the pieces of a group, for the moves of local search; how many there are."""
     members = np.int64(0)
     p = group[g, HEAD] if group[g, SIZE] > 0 else np.int64(-1)
     while p >= 0:
@@ -75,7 +76,7 @@ def _list_pieces(piece, group, g, pieces):
 
 @inner
 def _move_pieces(packed, state, k, a, pieces, box, bits):
-    """Move pieces of a group, or as many copies as it can spare, to where they lose less; the loss won."""
+    """Local search: move a group's pieces, or copies it can spare, to where they lose less; the gain."""
     piece, group, cost = state.piece, state.group, state.cost
     out = cost.size - 1
     members = _list_pieces(piece, group, a, pieces)
@@ -112,7 +113,7 @@ def _move_pieces(packed, state, k, a, pieces, box, bits):
 
 @leaf
 def _is_kept(code, mode, mark):
-    """Whether a code stays when a group shrinks."""
+    """Local search: whether a code stays when a group shrinks."""
     if mode == FROM:
         return code >= mark
     if mode == BELOW:
@@ -122,7 +123,7 @@ def _is_kept(code, mode, mark):
 
 @inner
 def _kept_cost(packed, state, pieces, members, axis, mode, mark, keep, box, bits):
-    """The cost of the pieces that stay (or go, with keep False)."""
+    """The cost of a group that local search shrinks: of the pieces that stay (or go, with keep False)."""
     held = np.int64(0)
     at = np.int64(0)  # not a plain 0: every constant would be a compiled form of its own
     for t in range(members):
@@ -135,7 +136,7 @@ def _kept_cost(packed, state, pieces, members, axis, mode, mark, keep, box, bits
 
 @inner
 def _eject(packed, state, a, pieces, members):
-    """Spread pieces of group a over the others if that wins; the gain, or 0 with everything as before."""
+    """Local search: spread pieces of group a over the others if that wins; the gain, or 0 and no change."""
     piece, group = state.piece, state.group
     gain = state.cost[a] * group[a, SIZE]
     for t in range(members):
@@ -165,7 +166,7 @@ def _eject(packed, state, a, pieces, members):
 
 @inner
 def _reshape(packed, state, k, a, pieces, price, box, bits):
-    """Close group a, shrink it and eject the rest, or split it, whichever wins most; the gain."""
+    """Local search: close group a, shrink it and eject the rest, or split it, whichever wins; the gain."""
     piece, group, codes = state.piece, state.group, state.codes
     members = _list_pieces(piece, group, a, pieces)
     size = group[a, SIZE]

@@ -94,7 +94,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(packed: PackedMetric, rows: int, seed: int, share: NDArray[np.float64]) -> Scratch:
-    """Room for a block of `rows` distinct rows."""
+    """Room for the pools of a block of `rows` distinct rows."""
     axes = len(packed.shape)
     longest = max(rows, int(packed.shape[:, LENGTH].max(initial=0)))
     return Scratch(
@@ -116,7 +116,7 @@ def make_scratch(packed: PackedMetric, rows: int, seed: int, share: NDArray[np.f
 
 @inner
 def _excess(piece, group, cost, share, g):
-    """What a group costs beyond the shares of its records, per record."""
+    """What a group costs beyond the shares of its records, per record: where pools are chosen."""
     worth = 0.0
     p = group[g, HEAD]
     while p >= 0:
@@ -127,7 +127,7 @@ def _excess(piece, group, cost, share, g):
 
 @inner
 def mean_excess(state, share):
-    """What groups cost beyond the shares of their records, per record; 0 where there are no shares."""
+    """What groups cost beyond the shares of their records, per record, for pools; 0 without shares."""
     group, cost = state.group, state.cost
     total, records = 0.0, 0
     for g in range(cost.size - 1 if share.size > 0 else 0):
@@ -139,7 +139,7 @@ def mean_excess(state, share):
 
 @inner
 def choose_pool(packed, state, random, share, mean, k, wanted, chosen, score):
-    """Near groups around a costly row: their number, the first one the row's own; 0 if there is none.
+    """Choose a pool of near groups around a costly row: their number, the row's own first; 0 if none.
 
     Where rows have shares, costly is what its group costs beyond them, beside the `mean` of all.
     """

@@ -58,7 +58,7 @@ def rebuild(
     heat: float,
     share: NDArray[np.float64],
 ) -> float:
-    """Rebuild pools so many times, and keep what is better; the loss won.
+    """Rebuild pools of groups so many times, and keep what is better; the loss won.
 
     With heat a pool may also become worse, on average by so many times the mean loss of its records. Then
     the loss won may be below 0. `share` says what each row contributes to a bound: groups that cost more
@@ -74,7 +74,7 @@ def rebuild(
 
 @inner
 def _weigh(pool, node, layer, weight, depth, axis, leaves, nodes, members):
-    """Records per node and how many of its children hold any, for the rows of one layer."""
+    """For a rebuild's cells: records per node and how many children hold any, for the rows of one layer."""
     for n in range(nodes):
         weight[depth, n, 0] = 0
         weight[depth, n, 1] = 2 if n < leaves else 0  # a leaf is always tight
@@ -90,7 +90,7 @@ def _weigh(pool, node, layer, weight, depth, axis, leaves, nodes, members):
 
 @inner
 def _find_cells(scratch, k, rows, order, used, leaves, nodes, cap):
-    """All closed cells of at least k records below the cost `cap`; their number, -1 if there is no room."""
+    """Boxes to rebuild a pool from: closed cells of k records below `cap`; how many, -1 without room."""
     pool, layer, weight, node, above = (
         scratch.pool,
         scratch.layer,
@@ -174,7 +174,7 @@ def _find_cells(scratch, k, rows, order, used, leaves, nodes, cap):
 
 @inner
 def _plant_all(packed, codes, scratch, rows, leaves, nodes, order):
-    """Plant the tree of every axis and choose the sweep; the axes to cut by, widest spread first.
+    """Before a rebuild: plant each axis's tree, choose the sweep; the axes to cut by, widest spread first.
 
     Sweeps the line with most codes in the pool, or the tree if there is no line. Returns the sweep, -1
     if there is none, and how many axes there are in `order`.
@@ -229,6 +229,7 @@ def _plant_all(packed, codes, scratch, rows, leaves, nodes, order):
 
 @entry
 def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
+    """Rebuild pools, so many tries: boxes of a pool, trials at noisy prices, the better one adopted."""
     pool, price, cell, entry, random = (
         scratch.pool,
         scratch.price,

@@ -81,7 +81,7 @@ def empty_state(
     groups: int,
     full: float,
 ) -> State:
-    """A state with room for so many pieces and groups, all of them spare, and no quota."""
+    """An empty state of groups with room for so many pieces and groups, all of them spare, and no quota."""
     axes = codes.shape[1]
     words = np.where(packed.shape[:, FORM] == SET, (packed.shape[:, LENGTH] + 63) // 64, 0)
     state = State(
@@ -117,7 +117,7 @@ def load_state(
     full: float,
     more: int = 0,
 ) -> State:
-    """A state of the pieces given; group -1 is withheld, other groups have any numbers.
+    """The state of groups of the pieces given; group -1 is withheld, other groups have any numbers.
 
     There is room for as many groups as the records allow, for some pieces to be split, and for `more`.
     """
@@ -134,7 +134,7 @@ def load_state(
 
 @entry
 def _fill(packed, state, row, into, count, groups):
-    """Make the groups and hang every piece into its own."""
+    """Make the groups of a state and hang every piece into its own."""
     for _ in range(groups):
         new_group(state.group, state.stock)  # the spares lie in order: groups 0, 1, ..
     for i in range(row.size):
@@ -153,7 +153,7 @@ def read_state(state: State) -> tuple[NDArray[np.int64], NDArray[np.int32], NDAr
 
 @leaf
 def drop_piece(piece, stock, near, p):
-    """Put a loose piece among the spares."""
+    """Put a loose piece among the state's spares."""
     row = piece[p, ROW]
     if row < near.shape[0]:
         twin, last = piece[p, TWIN], piece[p, LAST_TWIN]
@@ -171,7 +171,7 @@ def drop_piece(piece, stock, near, p):
 
 @leaf
 def new_piece(piece, stock, near, row, copies):
-    """A loose piece of a row. Needs a spare."""
+    """A loose piece of a row, from the state's spares. Needs one."""
     p = stock[SPARE_PIECE]
     stock[SPARE_PIECE] = piece[p, AFTER]
     stock[PIECES] -= 1
@@ -189,7 +189,7 @@ def new_piece(piece, stock, near, row, copies):
 
 @leaf
 def drop_group(group, stock, cost, g):
-    """Put an empty group among the spares."""
+    """Put an empty group among the state's spares."""
     group[g, SIZE] = 0
     cost[g] = 0.0
     group[g, HEAD] = stock[SPARE_GROUP]
@@ -199,7 +199,7 @@ def drop_group(group, stock, cost, g):
 
 @leaf
 def new_group(group, stock):
-    """An empty group. Needs a spare."""
+    """An empty group of the state. Needs a spare."""
     g = stock[SPARE_GROUP]
     stock[SPARE_GROUP] = group[g, HEAD]
     stock[GROUPS] -= 1
@@ -209,7 +209,7 @@ def new_group(group, stock):
 
 @leaf
 def link(piece, group, p, g):
-    """Hang piece p into group g; the box is left as it is."""
+    """Hang piece p into group g of the state; the box is left as it is."""
     head = group[g, HEAD]
     piece[p, HOME] = g
     piece[p, AFTER] = head
@@ -222,7 +222,7 @@ def link(piece, group, p, g):
 
 @leaf
 def unlink(piece, group, p):
-    """Take piece p from its group; the box is left as it is."""
+    """Take piece p from its group in the state; the box is left as it is."""
     g, before, after = piece[p, HOME], piece[p, BEFORE], piece[p, AFTER]
     if before >= 0:
         piece[before, AFTER] = after
@@ -236,7 +236,7 @@ def unlink(piece, group, p):
 
 @inner
 def box_cost(shape, data, box, g):
-    """The cost per record of box g; on a SET axis its greatest counts the members."""
+    """The cost per record of the state's box g; on a SET axis its greatest counts the members."""
     total = 0.0
     for axis in range(box.shape[2]):
         low, high = np.int64(box[g, 0, axis]), np.int64(box[g, 1, axis])
@@ -249,7 +249,7 @@ def box_cost(shape, data, box, g):
 
 @inner
 def add_row(shape, stock, codes, row, held, box, bits, g):
-    """Enlarge box g of `held` rows or more by one row; the box of that row alone where `held` is 0."""
+    """Enlarge the state's box g of `held` rows or more by a row; where `held` is 0, to that row alone."""
     is_first = held == 0
     for axis in range(box.shape[2]):
         code = codes[row, axis]
@@ -274,7 +274,7 @@ def add_row(shape, stock, codes, row, held, box, bits, g):
 
 @entry
 def box_without(packed, state, g, skip, box, bits, at):
-    """Write the box of group g without piece `skip` as box `at`; its cost, 0 when nothing is left."""
+    """Write the state's box of group g without piece `skip` as box `at`; its cost, 0 if nothing is left."""
     piece = state.piece
     held = np.int64(0)
     p = state.group[g, HEAD]
@@ -290,7 +290,7 @@ def box_without(packed, state, g, skip, box, bits, at):
 
 @inner
 def joined_cost(shape, data, stock, codes, row, box, bits, g, limit):
-    """The cost per record of box g once a row joins; some number of at least `limit` if it is above."""
+    """The cost per record of the state's box g once a row joins; at least `limit` if it is above."""
     total = 0.0
     for axis in range(codes.shape[1]):
         code = np.int64(codes[row, axis])
@@ -312,7 +312,7 @@ def joined_cost(shape, data, stock, codes, row, box, bits, g, limit):
 
 @inner
 def _added_loss(packed, state, row, copies, g, limit):
-    """The loss that `copies` of a row add to group g; some number of at least `limit` if it is above."""
+    """The loss that `copies` of a row add to the state's group g; at least `limit` if it is above."""
     size = state.group[g, SIZE]
     cost = state.cost[g]
     if cost * copies >= limit:
@@ -329,7 +329,7 @@ def _added_loss(packed, state, row, copies, g, limit):
 
 @inner
 def best_group(packed, state, row, copies, limit, but):
-    """The group, but one, where `copies` of a row add least, and the loss added; (-1, limit) if none."""
+    """The state's group, but one, where `copies` of a row add least, and that loss; (-1, limit) if none."""
     piece, group, near, stock = state.piece, state.group, state.near, state.stock
     best = limit
     at = np.int64(-1)
@@ -367,7 +367,7 @@ def best_group(packed, state, row, copies, limit, but):
 
 @inner
 def join(packed, state, p, g):
-    """Put a loose piece into group g."""
+    """Put a loose piece into group g of the state, box and cost too."""
     held = state.group[g, SIZE]
     link(state.piece, state.group, p, g)
     if g < state.cost.size - 1:
@@ -378,7 +378,7 @@ def join(packed, state, p, g):
 
 @inner
 def leave(packed, state, p):
-    """Take piece p out of its group."""
+    """Take piece p out of its group in the state, box and cost too."""
     g = state.piece[p, HOME]
     unlink(state.piece, state.group, p)
     if g < state.cost.size - 1:

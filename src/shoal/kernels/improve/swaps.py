@@ -37,7 +37,7 @@ MOST_PIECES = 2_000
 
 
 def swap_rows(packed: PackedMetric, state: State, k: int, tries: int, seed: int, heat: float) -> float:
-    """Let rows change places, so many tries; the loss won.
+    """Swaps: rows change places, so many tries; the loss won.
 
     With heat the two groups may also become worse, on average by so many times the mean loss of their
     records. Then the loss won may be below 0.
@@ -51,7 +51,7 @@ def swap_rows(packed: PackedMetric, state: State, k: int, tries: int, seed: int,
 
 @leaf
 def _ones(word):
-    """How many bits are set."""
+    """How many labels a swapped box holds: how many bits are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -60,7 +60,7 @@ def _ones(word):
 
 @inner
 def _joint_cost(shape, data, stock, box, bits, one, other, limit):
-    """The cost per record of two boxes together; some number of at least `limit` if it is above."""
+    """What a swap would cost: two boxes together, per record; at least `limit` if it is above."""
     total = 0.0
     for axis in range(box.shape[2]):
         if shape[axis, FORM] == SET:
@@ -80,7 +80,7 @@ def _joint_cost(shape, data, stock, box, bits, one, other, limit):
 
 @inner
 def _pick(state, random):
-    """A piece of a group that costs something, and a group of a row near it; -1 if the draw finds none."""
+    """Draw a swap: a piece of a group that costs something and a group of a row near it; -1 if none."""
     piece, near = state.piece, state.near
     nobody = np.int64(-1)
     out = state.cost.size - 1
@@ -101,6 +101,7 @@ def _pick(state, random):
 
 @entry
 def _swap(packed, state, k, tries, box, bits, pieces, random, heat):
+    """Swaps, so many tries: a row moves to a near group, alone or for one that comes back; the loss won."""
     piece, group, cost, codes, stock = state.piece, state.group, state.cost, state.codes, state.stock
     shape, data = packed.shape, packed.data
     rest, after, before = np.int64(0), np.int64(1), np.int64(2)
@@ -174,7 +175,7 @@ def _swap(packed, state, k, tries, box, bits, pieces, random, heat):
 
 @leaf
 def _copy(box, bits, one, other):
-    """Write one box over another."""
+    """Write one box of a swap over another."""
     for axis in range(box.shape[2]):
         box[other, 0, axis] = box[one, 0, axis]
         box[other, 1, axis] = box[one, 1, axis]

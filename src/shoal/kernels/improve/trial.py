@@ -37,7 +37,7 @@ BUCKETS = 256
 
 @inner
 def take_runs(packed, scratch, trial, k, cells, sweep, low, high):
-    """Take the cheapest run of at least k free records again and again, into groups of `trial`."""
+    """Groups of a trial: take the cheapest run of at least k free records of a pool, again and again."""
     pool, price, cell_of, entry = scratch.pool, scratch.price, scratch.cell, scratch.entry
     bucket = np.empty(BUCKETS + 1, dtype=np.int64)
     for now in range(BUCKETS + 1):
@@ -120,7 +120,7 @@ def take_runs(packed, scratch, trial, k, cells, sweep, low, high):
 
 @inner
 def insert_rest(packed, trial, pool, rows, limit):
-    """Put what is free where it adds least; the loss of the trial then, or something above `limit`."""
+    """Put what a trial leaves free where it adds least; its loss then, or something above `limit`."""
     total = 0.0
     for g in range(trial.cost.size):
         total += trial.cost[g] * trial.group[g, SIZE]

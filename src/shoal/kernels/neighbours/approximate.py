@@ -30,20 +30,20 @@ ORDERS, ROUNDS = 8, 3
 def near_rows(
     codes: NDArray[np.int32], metric, wanted: int, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The lists of `list_near` for a table of many columns, however large."""
+    """Approximate neighbours, as `list_near`, of a table of many columns, however large."""
     own, packed = pack_metric(metric, codes)
     return list_near(own, packed, wanted, draw_orders(codes.shape[1], ORDERS, random), ROUNDS)
 
 
 def draw_orders(axes: int, orders: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Some orders of the axes, one per line."""
+    """Some orders of the axes to sort by for approximate neighbours, one per line."""
     return np.array([random.permutation(axes) for _ in range(orders)])
 
 
 def list_near(
     codes: NDArray[np.int32], packed: PackedMetric, wanted: int, orders: NDArray[np.int64], rounds: int = 0
 ) -> NDArray[np.int64]:
-    """A line per row: -1, then up to `wanted` near rows, nearest first, -1 after the last.
+    """Approximate neighbours, a line per row: -1, then up to `wanted` near rows, nearest first, then -1.
 
     `orders` holds one order of the axes per line; rows are sorted by the axes in that order. In each of
     `rounds` the near rows of near rows are looked at.
@@ -60,10 +60,11 @@ def list_near(
 def _refined(
     codes: NDArray[np.int32], packed: PackedMetric, near: NDArray[np.int64], far: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The lists after a look at the near rows of near rows, each made from the old ones alone."""
+    """Approximate lists after a look at near rows of near rows, each made from the old ones alone."""
     new_near, new_far = near.copy(), far.copy()
 
     def look(first: int, last: int) -> None:
+        """Some of the rows, refined."""
         seen = np.full(len(codes), -1, dtype=np.int64)
         _look_farther(packed.shape, packed.data, codes, near, new_near, new_far, seen, first, last)
 
@@ -74,7 +75,7 @@ def _refined(
 
 @entry
 def _compare(shape, data, codes, order, near, far):
-    """Compare every row with those that follow it in `order`."""
+    """Fill approximate lists: compare every row with those that follow it in `order`."""
     rows, wanted = near.shape[0], near.shape[1] - 1
     for t in range(rows):
         for s in range(t + 1, min(rows, t + 1 + BESIDE)):
@@ -89,7 +90,7 @@ def _compare(shape, data, codes, order, near, far):
 
 @entry
 def _look_farther(shape, data, codes, near, new_near, new_far, seen, first, last):
-    """Put the near rows of near rows into the lists of some rows, where they are nearer."""
+    """Put the near rows of near rows into the approximate lists of some rows, where they are nearer."""
     wanted = near.shape[1] - 1
     for row in range(first, last):
         seen[row] = row
@@ -113,7 +114,7 @@ def _look_farther(shape, data, codes, near, new_near, new_far, seen, first, last
 
 @entry
 def _make_mutual(near, far):
-    """Put every row into the lists of its near rows, where it is nearer than what they hold."""
+    """Put every row into the approximate lists of its near rows, where it is nearer than what they hold."""
     wanted = near.shape[1] - 1
     for row in range(near.shape[0]):
         for n in range(1, wanted + 1):
@@ -126,7 +127,7 @@ def _make_mutual(near, far):
 
 @leaf
 def _apart(shape, data, codes, one, other, limit):
-    """What two rows give up together; some number of at least `limit` if it is above."""
+    """For approximate lists: what two rows give up together; at least `limit` if it is above."""
     distance = 0.0
     for axis in range(codes.shape[1]):
         low = np.int64(min(codes[one, axis], codes[other, axis]))
@@ -143,7 +144,7 @@ def _apart(shape, data, codes, one, other, limit):
 
 @leaf
 def _insert(near, far, one, other, distance):
-    """Put `other` into the list of `one`, unless it is there."""
+    """Put `other` into the approximate list of `one`, unless it is there."""
     wanted = near.shape[1] - 1
     at = wanted
     while at > 1 and far[one, at - 1] > distance:

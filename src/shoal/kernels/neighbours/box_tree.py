@@ -87,7 +87,7 @@ class _Axes(NamedTuple):
 
 
 def build_index(space: Any, count: NDArray[np.int64]) -> Index:
-    """An index of the rows that have records. Needs at least one."""
+    """Build a tree of boxes, the index of the rows that have records. Needs at least one."""
     if space.kind == SPAN:
         return build_tree(space.codes, count, space)
     place = np.flatnonzero(count > 0)
@@ -119,7 +119,7 @@ def build_index(space: Any, count: NDArray[np.int64]) -> Index:
 
 
 def build_tree(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Any) -> Index:
-    """An index by spans of the rows of `codes` that have records. Needs at least one."""
+    """Build a tree of boxes by spans over the rows of `codes` that have records. Needs at least one."""
     place = np.flatnonzero(count > 0)
     axes = _Axes(metric.form, metric.size, metric.missing, metric.most, metric.offset, metric.data)
     return _built(codes[place], place, count, axes)
@@ -128,6 +128,7 @@ def build_tree(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Any) 
 def _built(
     codes: NDArray[np.int32], place: NDArray[np.int64], count: NDArray[np.int64], axes: _Axes
 ) -> Index:
+    """The tree of boxes over these rows, with room for its nodes, cut to how many there are."""
     rows = place.astype(np.int32)
     records = np.ascontiguousarray(count[place], dtype=np.int64)
     n = rows.size
@@ -176,7 +177,7 @@ def _build(
     spare_rows,
     one,
 ):
-    """Halve the axis of the widest span at its median code, down to small leaves; how many nodes.
+    """Build the tree of boxes: halve the axis of the widest span at its median code, down to small leaves.
 
     `one` are ones: the cut is in the middle of the rows, not of the records.
     """
@@ -242,7 +243,7 @@ def _build(
 
 
 def sight_of(index: Index, space: Any) -> Sight:
-    """Scratch for queries; two threads must not share one."""
+    """Scratch for queries of a tree of boxes; two threads must not share one."""
     starts = short_axes(space)
     nodes = index.start.size + 2  # never more nodes wait than there are
     points = space.points if space.points.size else np.zeros((len(space.codes), 0))
@@ -251,7 +252,7 @@ def sight_of(index: Index, space: Any) -> Sight:
 
 @leaf
 def key_of(kind, radius, air):
-    """The key at a distance, times 1 + air."""
+    """The key by which a tree of boxes compares: that at a distance, times 1 + air."""
     if kind in (SPAN, GIVEN) or radius < 0:
         return radius
     if kind == GLOBE:
@@ -264,7 +265,7 @@ def key_of(kind, radius, air):
 
 @leaf
 def key_at(space, kind, i, query, point, index_codes, index_points, place, at, starts, table):
-    """The key of row i, with these codes and coordinates, and the row at a place of the index."""
+    """The key of row i, with these codes and coordinates, and the row at a place of the tree of boxes."""
     if kind == SPAN:
         return codes_apart(space, index_codes, at, query, starts, table)
     if kind == GIVEN:
@@ -278,7 +279,7 @@ def key_at(space, kind, i, query, point, index_codes, index_points, place, at, s
 
 @leaf
 def far_at(kind, point, index_points, at, key):
-    """The distance of a row to the one at a place of the index, as `apart` finds it; the key is known."""
+    """The distance of a row to the one at a place of the tree, as `apart` finds it; the key is known."""
     if kind in (SPAN, GIVEN):
         return key
     less = math.sqrt(key)
@@ -293,7 +294,7 @@ def far_at(kind, point, index_points, at, key):
 
 @leaf
 def least_key(space, kind, query, point, low, high, node, starts, table):
-    """No row of the node has a lesser key."""
+    """No row in the box of this node of the tree has a lesser key."""
     if kind == SPAN:
         return box_apart(space, low, high, node, query, starts, table)
     total = 0.0
@@ -305,7 +306,7 @@ def least_key(space, kind, query, point, low, high, node, starts, table):
 
 @leaf
 def most_key(space, kind, query, point, low, high, node, starts, table):
-    """No row of the node has a greater key."""
+    """No row in the box of this node of the tree has a greater key."""
     if kind == SPAN:
         return box_within(space, low, high, node, query, starts, table)
     if kind == GIVEN:
@@ -319,14 +320,14 @@ def most_key(space, kind, query, point, low, high, node, starts, table):
 
 @inner
 def face(space, sight, i):
-    """Make ready to measure from row i."""
+    """Make ready to measure from row i in a tree of boxes."""
     if space.kind == SPAN:
         look(space, space.codes[i], sight.starts, sight.table)
 
 
 @inner
 def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
-    """Write the places of rows within `radius` of row i to `out` and return how many.
+    """The rows of a ball in the tree of boxes: places within `radius` of row i, to `out`; how many.
 
     Rows and nodes without weight are passed over, and so are those whose keys are at most `nearer`. Where
     `out` has no room, the sum of the weights of these rows is returned; those of nodes are sums themselves.
@@ -382,13 +383,13 @@ def sweep(index, space, sight, i, radius, nearer, row_weight, node_weight, out):
 
 @inner
 def tally(index, space, sight, i, radius, row_weight, node_weight):
-    """The sum of the weights of rows within `radius` of row i; those of nodes are sums over their rows."""
+    """In a tree of boxes: the sum of weights of rows within `radius` of row i; those of nodes are sums."""
     return sweep(index, space, sight, i, radius, -1.0, row_weight, node_weight, index.place[:0])
 
 
 @entry
 def ball(index, space, sight, i, radius, out):
-    """Write the rows within `radius` of row i to `out` and return how many."""
+    """The rows of a ball from the tree of boxes: those within `radius` of row i, to `out`; how many."""
     place = index.place
     found = sweep(index, space, sight, i, radius, -1.0, index.count, index.records, out)
     for at in range(found):

@@ -34,13 +34,14 @@ class _Spans(NamedTuple):
 
 
 def _space(codes: Codes, metric: Any) -> _Spans:
+    """Codes and a metric as a space that measures by span alone."""
     nothing = np.zeros((0, 0))
     axes = (metric.form, metric.size, metric.missing, metric.most, metric.offset, metric.data)
     return _Spans(SPAN, np.ascontiguousarray(codes), nothing, nothing, *axes)
 
 
 def reach_distances(codes: Codes, count: Counts, metric: Any, k: int) -> Floats:
-    """For each row the least distance within which k records stand, itself included.
+    """By span alone: for each row the least distance within which k records stand, itself included.
 
     0 for rows without records. Needs at least k records.
     """
@@ -48,7 +49,7 @@ def reach_distances(codes: Codes, count: Counts, metric: Any, k: int) -> Floats:
 
 
 def list_within(tree: Index, metric: Any, queries: Codes, radius: ArrayLike) -> tuple[Counts, Codes]:
-    """For each row of `queries` (codes) the rows at a distance of at most its own `radius`, in order.
+    """By span alone: for each row of `queries` (codes) the rows within its own `radius`, in order.
 
     Returns starts and rows: those of query i are rows[starts[i] : starts[i + 1]]. Memory is that of the
     answer: ask in blocks where it may be large.

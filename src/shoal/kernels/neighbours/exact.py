@@ -39,15 +39,16 @@ NO_ROWS = np.zeros(0, dtype=np.int32)
 
 
 def reach_distances(index: Index, space: Any, count: Counts, k: int) -> Floats:
-    """For each row the least distance within which k records stand, itself included; 0 without records."""
+    """For each row the exact least distance with k records in it, itself included; 0 without records."""
     return crowds(index, space, count, k)[0]
 
 
 def crowds(index: Index, space: Any, count: Counts, k: int) -> tuple[Floats, Counts]:
-    """The same, and how many records stand within it: k, or more where several are just as far."""
+    """The exact least distance that holds k records, per row, and how many stand within it: k or more."""
     reach, records = np.zeros(count.size), np.zeros(count.size, dtype=np.int64)
 
     def work(first: int, last: int) -> None:
+        """Some rows of the index."""
         near, many = np.empty(k + 2), np.empty(k + 2, dtype=np.int64)
         _reach(index, space, sight_of(index, space), first, last, k, near, many, reach, records)
 
@@ -56,7 +57,7 @@ def crowds(index: Index, space: Any, count: Counts, k: int) -> tuple[Floats, Cou
 
 
 def count_within(index: Index, space: Any, rows: Rows, radius: float) -> Counts:
-    """For each of `rows` the records of the index at a distance of at most `radius`."""
+    """Exact neighbours: for each of `rows` the records of the index within `radius`."""
     records = np.zeros(rows.size, dtype=np.int64)
 
     def work(first: int, last: int) -> None:
@@ -67,7 +68,7 @@ def count_within(index: Index, space: Any, rows: Rows, radius: float) -> Counts:
 
 
 def list_within(index: Index, space: Any, rows: Rows, radius: Floats) -> tuple[Counts, Rows]:
-    """For each of `rows` the rows of the index at a distance of at most its own `radius`, in order.
+    """Exact neighbours: for each of `rows` the rows of the index within its own `radius`, in order.
 
     Returns starts and rows: those of query q are rows[starts[q] : starts[q + 1]]. Memory is that of the
     answer: ask in blocks where it may be large.
@@ -90,7 +91,7 @@ def list_within(index: Index, space: Any, rows: Rows, radius: Floats) -> tuple[C
 
 
 def nearest(index: Index, space: Any, rows: Rows, most: Floats | None = None) -> tuple[Rows, Floats]:
-    """For each of `rows` the nearest row of the index, of equals the first, and its distance.
+    """For each of `rows` exactly the nearest row of the index, of equals the first, and its distance.
 
     Where none is within `most`, if that is given, -1 and `most`.
     """
@@ -100,7 +101,7 @@ def nearest(index: Index, space: Any, rows: Rows, most: Floats | None = None) ->
 def best_centres(
     index: Index, space: Any, price: Floats, rows: Rows, most: Floats | None = None
 ) -> tuple[Rows, Floats]:
-    """For each of `rows` the row c with the least max(distance, price[c]), and that value.
+    """For each of `rows` the row c with exactly the least max(distance, price[c]), and that value.
 
     Where nothing is at most `most`, if that is given, -1 and `most`.
     """
@@ -119,7 +120,7 @@ def best_centres(
 
 
 def shell(index: Index, space: Any, low: float, high: float, most: int) -> Floats | None:
-    """The distinct distances above `low` and at most `high`; None where more than `most` pairs have one."""
+    """The exact, distinct distances above `low` up to `high`; None for more than `most` pairs."""
     many = np.zeros(index.place.size, dtype=np.int64)
     starts, out = many, np.zeros(0)
 
@@ -139,13 +140,14 @@ def shell(index: Index, space: Any, low: float, high: float, most: int) -> Float
 
 @entry
 def _count(index, space, sight, first, last, rows, radius, out):
+    """Exact neighbours: how many records stand within a radius of each row."""
     for q in range(first, last):
         out[q] = tally(index, space, sight, rows[q], radius, index.count, index.records)
 
 
 @entry
 def _list(index, space, sight, first, last, rows, radius, near, found, starts, out):
-    """Count, and where `out` has room write, the rows within the radius of each row."""
+    """Exact neighbours: count, and where `out` has room write, the rows within the radius of each row."""
     fill = out.size > 0
     for q in range(first, last):
         found[q] = ball(index, space, sight, rows[q], radius[q], near)
@@ -156,7 +158,7 @@ def _list(index, space, sight, first, last, rows, radius, near, found, starts, o
 
 @inner
 def _keep(near, many, kept, far, count):
-    """Add a row to the heap of those kept, the farthest first."""
+    """Add a row to the heap of the nearest kept in an exact search, the farthest first."""
     at = kept
     while at > 0 and near[(at - 1) // 2] < far:
         near[at] = near[(at - 1) // 2]
@@ -168,7 +170,7 @@ def _keep(near, many, kept, far, count):
 
 @inner
 def _drop_farthest(near, many, kept):
-    """Take the first of a heap out; `kept` is how many there are then."""
+    """Take the farthest out of the heap of an exact search; `kept` is how many there are then."""
     far = near[kept]
     count = many[kept]
     at = 0
@@ -188,6 +190,7 @@ def _drop_farthest(near, many, kept):
 
 @entry
 def _reach(index, space, sight, first, last, k, near, many, out, records):
+    """Exact answers from the tree of boxes: how far the k-th nearest record is, and how many within."""
     kind, all_codes, all_points = space.kind, space.codes, sight.points
     codes, points, place, count = index.codes, index.points, index.place, index.count
     start, end, child, low, high = index.start, index.end, index.child, index.low, index.high
@@ -252,7 +255,7 @@ def _reach(index, space, sight, first, last, k, near, many, out, records):
 
 @entry
 def _cheapest(index, price, out):
-    """The least price in each node; `price` is by the index's rows."""
+    """For an exact search by price: the least price in each node; `price` is by the index's rows."""
     for node in range(index.start.size - 1, -1, -1):
         if index.child[node] >= 0:
             out[node] = min(out[index.child[node]], out[index.child[node] + 1])
@@ -264,7 +267,7 @@ def _cheapest(index, price, out):
 
 @entry
 def _least(index, space, sight, first, last, price, cheapest, rows, chosen, least):
-    """For each row the first row c of the index with the least max(distance, price[c])."""
+    """Exact search by price: for each row the first row c with the least max(distance, price[c])."""
     kind, all_codes, all_points = space.kind, space.codes, sight.points
     codes, points, place = index.codes, index.points, index.place
     start, end, child, low, high = index.start, index.end, index.child, index.low, index.high
@@ -309,7 +312,7 @@ def _least(index, space, sight, first, last, price, cheapest, rows, chosen, leas
 
 @entry
 def _shell(index, space, sight, first, last, low, high, near, many, starts, out):
-    """Count, and where `out` has room write, the distances above low and at most high, per row."""
+    """Exact distances: count, and where `out` has room write, those above low and at most high, per row."""
     fill = out.size > 0
     nearer = key_of(space.kind, low, -AIR)
     for q in range(first, last):

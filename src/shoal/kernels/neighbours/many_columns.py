@@ -34,7 +34,7 @@ DOWN = 1.0 - 1e-5
 def least_reaches(
     codes: NDArray[np.int32], count: NDArray[np.int64], metric: Any, k: int
 ) -> NDArray[np.float64]:
-    """For each row at most, and nearly, the least distance within which k records stand, itself included.
+    """Neighbours in many columns: for each row at most, and nearly, the least distance with k records.
 
     0 for rows without records. Needs at least k records.
     """
@@ -58,6 +58,7 @@ def least_reaches(
     found = np.empty(place.size)
 
     def work(first: int, last: int) -> None:
+        """The reach of some rows in many columns."""
         tables = np.empty((TOGETHER, int(sizes.sum())), dtype=np.float32)
         near = np.empty((TOGETHER, k + 2), dtype=np.float32)
         many = np.empty((TOGETHER, k + 2), dtype=np.int64)
@@ -93,7 +94,7 @@ def least_reaches(
 
 @entry
 def _spread(codes, metric, spread):
-    """The sum of distances on each axis over some pairs of rows."""
+    """To order many columns: the sum of distances on each axis over some pairs of rows."""
     rows, axes = codes.shape
     for i in range(rows):
         other = (i * 7919 + 1) % rows
@@ -104,7 +105,7 @@ def _spread(codes, metric, spread):
 
 @inner
 def _keep(near, many, kept, k, far, records):
-    """Put a distance among the nearest, in order, and drop those that k records do without."""
+    """Put a distance among a row's nearest, in order, and drop those that k records do without."""
     at = kept[0]
     while at > 0 and near[at - 1] > far:
         near[at] = near[at - 1]
@@ -121,7 +122,7 @@ def _keep(near, many, kept, k, far, records):
 
 @inner
 def _box_apart(metric, axes, starts, table, line, low, high, limit):
-    """No row of a tile is nearer than this; some number of at least `limit` if it is above."""
+    """No row of a tile of rows is nearer than this, over many columns; at least `limit` if it is above."""
     total = np.float32(0.0)
     for a in range(axes.size):
         code = line[a]
@@ -159,6 +160,7 @@ def _reach(
     query,
     found,
 ):
+    """In many columns, tile by tile: how far the k-th record is; columns that differ most come first."""
     used = axes.size
     sifting = min(SIFTING, used)
     own = 0

@@ -18,7 +18,7 @@ CELLS = 256
 
 @entry
 def widths(metric, low, high):
-    """The sum of sides of each box."""
+    """The sum of sides of each nng box."""
     out = np.zeros(low.shape[0])
     for box in range(low.shape[0]):
         for axis in range(low.shape[1]):
@@ -28,7 +28,7 @@ def widths(metric, low, high):
 
 @entry
 def pick_disjoint(metric, low, high, order, axis):
-    """Boxes that do not touch one another, in the given order, as many as fit.
+    """Pick disjoint boxes for nng, in the given order, as many as fit.
 
     Picked boxes are filed along one axis, so that a box is compared with those near it only.
     """
@@ -79,7 +79,7 @@ def pick_disjoint(metric, low, high, order, axis):
 
 @inner
 def _gap(metric, axis, code, low, high):
-    """How far a code is from a run of codes."""
+    """How far a code is from a side of an nng box, a run of codes."""
     if code < low:
         return span(metric, axis, code, low)
     if code > high:
@@ -89,7 +89,7 @@ def _gap(metric, axis, code, low, high):
 
 @entry
 def nearest_boxes(metric, codes, low, high, axis):
-    """For each row the box with the smallest largest gap; of equals the smaller sum, then the first.
+    """For each row the nng box with the smallest largest gap; of equals the smaller sum, then the first.
 
     Boxes must be sorted by `low` on `axis`; `reach` of the loop is the widest of them there.
     """
@@ -140,7 +140,7 @@ def nearest_boxes(metric, codes, low, high, axis):
 
 @inner
 def _search(metric, codes, count, near, many, k, row, best, limit, low, high, tried, order, grown):
-    """The least sum of sides of a box around `row` that holds k records, below `best`; steps taken.
+    """Search nng's smallest box: the least sum of sides around `row` with k records, below `best`; steps.
 
     Depth first over boxes: each level widens the box by one more row, cheapest first; a row tried at a
     level may not lie in the boxes of its later branches, so that no box is looked at twice.
@@ -219,7 +219,7 @@ def _search(metric, codes, count, near, many, k, row, best, limit, low, high, tr
 
 @entry
 def smallest_boxes(metric, codes, count, start, near, ceiling, k, limit):
-    """For each row the least sum of sides of a box that holds it and k records; -1 where not found in time.
+    """For each row nng's smallest box: the least sum of sides with k records; -1 where not found in time.
 
     Rows near row i, itself included, are near[start[i]:start[i + 1]]; a box of `ceiling[i]` is known, and
     no smaller one reaches beyond them. At most `limit` steps a row.

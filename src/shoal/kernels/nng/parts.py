@@ -12,7 +12,7 @@ __all__ = ["cut_parts"]
 
 @inner
 def _sort(row, held, begin, end, codes, axis):
-    """Sort pieces by their code on an axis, of equals by row."""
+    """Sort pieces by their code on an axis, of equals by row, before an nng group is cut into parts."""
     step = 1
     while step < (end - begin) // 3:
         step = 3 * step + 1
@@ -36,7 +36,7 @@ def _sort(row, held, begin, end, codes, axis):
 
 @inner
 def _running(metric, codes, row, begin, end, forward, low, high, out):
-    """The half-perimeter of the box of the first (or last) pieces, up to each piece."""
+    """For cuts of nng groups into parts: the half-perimeter of the first (or last) pieces, up to each."""
     axes = codes.shape[1]
     for step in range(end - begin):
         at = begin + step if forward else end - 1 - step
@@ -56,7 +56,7 @@ def _running(metric, codes, row, begin, end, forward, low, high, out):
 
 @inner
 def _best_cut(metric, codes, row, held, begin, end, least, most, low, high, left, right, before):
-    """The best cut of sorted pieces: larger box, records on the left, and the smaller box."""
+    """The best cut of an nng group's sorted pieces in two parts: larger box, records left, smaller box."""
     _running(metric, codes, row, begin, end, True, low, high, left)
     _running(metric, codes, row, begin, end, False, low, high, right)
     larger, smaller, place = before
@@ -88,7 +88,7 @@ def _best_cut(metric, codes, row, held, begin, end, least, most, low, high, left
 
 @entry
 def cut_parts(metric, codes, count, order, starts, k):
-    """Pieces (row, group, records) of the groups order[starts[g]:starts[g + 1]], none of 2k records.
+    """Cut nng's groups order[starts[g]:starts[g + 1]] into parts of below 2k: (row, group, records).
 
     Needs at least k records in every group.
     """

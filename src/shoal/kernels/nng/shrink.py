@@ -20,7 +20,7 @@ PLACES = 16
 
 @inner
 def _box(metric, codes, row, head, follow, group, low, high, size, held, width):
-    """Write a group's box, records and half-perimeter anew."""
+    """Write a group's box, records and half-perimeter anew, once nng has shrunk it."""
     size[group] = 0
     width[group] = 0.0
     piece = head[group]
@@ -42,7 +42,7 @@ def _box(metric, codes, row, head, follow, group, low, high, size, held, width):
 
 @inner
 def _joined(metric, low, high, one, other):
-    """The half-perimeter of two groups' common box."""
+    """The half-perimeter of two groups' common box, before they shrink together."""
     total = 0.0
     for axis in range(low.shape[1]):
         least = min(low[one, axis], low[other, axis])
@@ -52,7 +52,7 @@ def _joined(metric, low, high, one, other):
 
 @inner
 def _nearest(metric, low, high, width, head, group, near, far):
-    """The groups whose common box with `group` grows least over their own two, least first; how many."""
+    """Whom to shrink with: the groups whose common box with `group` grows least, least first; how many."""
     many = 0
     for other in range(head.size):
         if other == group or head[other] < 0:
@@ -73,7 +73,7 @@ def _nearest(metric, low, high, width, head, group, near, far):
 
 @inner
 def _keys(metric, codes, rows, number, out):
-    """Sort keys of a pool: along an axis, or by the gaps to one of the outermost rows."""
+    """Sort keys of groups pooled to shrink: along an axis, or by the gaps to one of the outermost rows."""
     axes = codes.shape[1]
     if number < axes:
         for at in range(rows.size):
@@ -99,7 +99,7 @@ def _keys(metric, codes, rows, number, out):
 
 @inner
 def _running(metric, codes, rows, order, backward, low, high, out):
-    """The half-perimeter of the box of the first pieces in an order, up to each; or of the last ones."""
+    """To shrink: the half-perimeter of the box of the first pieces in an order, up to each; or the last."""
     for step in range(order.size):
         at = order.size - 1 - step if backward else step
         total = 0.0
@@ -120,7 +120,7 @@ def _orders(codes):
 
 @inner
 def _halve(metric, codes, rows, held, k, target, work):
-    """The best way to cut a pool in two of k to 2k - 1: largest box, order, records in the first part."""
+    """To shrink: the best cut of a pool in two of k to 2k - 1: largest box, order, records in the first."""
     total = held.sum()
     least, most = max(k, total - 2 * k + 1), min(total - k, 2 * k - 1)
     best, which, place = target, -1, 0
@@ -154,7 +154,7 @@ def _halve(metric, codes, rows, held, k, target, work):
 
 @inner
 def _split(metric, codes, rows, held, number, place, side):
-    """Records of each piece in the first part when the first `place` records of an order are cut off."""
+    """To shrink: records of each piece in the first part when an order is cut after `place` records."""
     key = np.empty(rows.size)
     _keys(metric, codes, rows, number, key)
     left = place
@@ -165,7 +165,7 @@ def _split(metric, codes, rows, held, number, place, side):
 
 @inner
 def _thirds(metric, codes, rows, held, k, target, work, one, two):
-    """Cut a pool in three, all below `target`: records of each piece in the first and second part."""
+    """To shrink: cut a pool in three, all below `target`; records of each piece in the first and second."""
     total = held.sum()
     key = np.empty(rows.size)
     left = np.empty(rows.size)
@@ -201,7 +201,7 @@ def _thirds(metric, codes, rows, held, k, target, work, one, two):
 
 @inner
 def _pool(head, follow, groups, out):
-    """The pieces of some groups; how many."""
+    """The pieces of the groups that shrink together; how many."""
     many = 0
     for group in groups:
         piece = head[group]
@@ -215,7 +215,7 @@ def _pool(head, follow, groups, out):
 
 @inner
 def _deal(pool, many, parts, groups, row, held, head, follow, used):
-    """Give the records of a pool to groups by parts; new pieces where copies part; pieces used."""
+    """Shrunk groups: give the records of a pool by parts; new pieces where copies part; pieces used."""
     for group in groups:
         head[group] = -1
     for at in range(many):
@@ -239,7 +239,7 @@ def _deal(pool, many, parts, groups, row, held, head, follow, used):
 
 @inner
 def _recut(metric, codes, row, held, head, follow, groups, k, target, used, work):
-    """Cut the pool of two or three groups anew, all below `target`; pieces used, or -1."""
+    """Shrink: cut the pool of two or three groups anew, all below `target`; pieces used, or -1."""
     room = 8 * k
     pool = np.empty(room, dtype=np.int64)
     many = _pool(head, follow, groups, pool)
@@ -263,7 +263,7 @@ def _recut(metric, codes, row, held, head, follow, groups, k, target, used, work
 
 @entry
 def shrink_largest(metric, codes, row, label, held, groups, k, tries, effort):
-    """Lower the largest half-perimeter; pieces (row, group, records) and the steps taken.
+    """Shrink nng's largest half-perimeter; pieces (row, group, records) and the steps taken.
 
     Each step cuts the largest group anew with one or two of its `tries` nearest, until none can be
     cut, or `effort` pieces have been looked at.

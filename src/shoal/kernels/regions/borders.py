@@ -16,7 +16,7 @@ __all__ = ["balance"]
 
 @inner
 def _walk(start, neighbour, nodes, group, mine, scratch, stamp, state):
-    """A random depth-first order of some regions, and how many regions each one's subtree has.
+    """Before borders move: a random depth-first order of some regions, and the size of each subtree.
 
     `nodes` are the regions whose group is `mine`; `seen[v] == stamp` marks visited ones. Returns how many
     were reached. Subtrees are runs of `order`.
@@ -63,7 +63,7 @@ def _walk(start, neighbour, nodes, group, mine, scratch, stamp, state):
 def _split_off(
     start, neighbour, weight, nodes, group, mine, fresh, total, target, low, high, tries, scratch, state
 ):
-    """Give the regions of a subtree of weight low..high, nearest to the target, the group `fresh`.
+    """Borders by a split: a subtree of regions of weight low..high, nearest the target, becomes `fresh`.
 
     Returns the weight, 0 where no tree of the tries has such a subtree. Subtree or rest may be taken.
     """
@@ -105,7 +105,7 @@ def _split_off(
 
 @inner
 def _relist(nodes, group, first_of, next_of, groups):
-    """Write the lists of the given groups anew; `nodes` are all their regions."""
+    """Write the lists of groups anew once their borders moved; `nodes` are all their regions."""
     for g in groups:
         first_of[g] = -1
     for at in range(nodes.size - 1, -1, -1):
@@ -132,7 +132,7 @@ def _cut_anew(
     scratch,
     state,
 ):
-    """Pool the groups `ours` and cut them into `parts` connected ones, the heaviest lighter than before.
+    """Move borders: pool the groups `ours`, cut them into `parts` connected ones, the heaviest lighter.
 
     Groups beyond those we had get the numbers from `spare` on. Returns whether it was done.
     """
@@ -216,7 +216,7 @@ def _cut_anew(
 
 @entry
 def balance(start, neighbour, weight, group, k, goal, sweeps, gain, tries, state):
-    """Improve groups in place until the largest is at most `goal` or nothing helps; returns the steps.
+    """Move borders of groups of regions until the largest is at most `goal` or nothing helps; the steps.
 
     Sweeps go from heavy groups to light ones. A group is split where it can be; else it is pooled with one
     neighbouring group, the lightest first, and then with two, and the pool is cut anew, into one group

@@ -16,7 +16,7 @@ __all__ = ["components", "cut_tree", "deep_tree", "degrees", "exchange", "improv
 
 @entry
 def components(start, neighbour):
-    """The component of each region, numbered by their first region."""
+    """The component of each region of a map, where a spanning tree can be, numbered by first region."""
     n = start.size - 1
     part = np.full(n, -1, dtype=np.int32)
     stack = np.empty(n, dtype=np.int32)
@@ -42,7 +42,7 @@ def components(start, neighbour):
 
 @entry
 def twins(start, neighbour):
-    """The arc back for each arc. Needs the neighbours of each region in rising order."""
+    """The arc back for each arc of a map of regions. Needs the neighbours of each in rising order."""
     twin = np.empty(neighbour.size, dtype=np.int64)
     at = start[:-1].copy()
     for v in range(start.size - 1):  # arcs into u come in rising order of their tail, as u's own arcs do
@@ -55,7 +55,7 @@ def twins(start, neighbour):
 
 @entry
 def deep_tree(start, neighbour, twin):
-    """Spanning trees by depth-first search, the neighbour with the fewest free ones first.
+    """Spanning trees of regions by depth-first search, the neighbour with the fewest free ones first.
 
     Such trees are long paths with few branches: low in degree from the start.
     """
@@ -95,7 +95,7 @@ def deep_tree(start, neighbour, twin):
 
 @inner
 def _hang(start, neighbour, flag):
-    """The arc to each region's parent in its tree (-1 at roots), depths, and an order, parents first."""
+    """A spanning tree of regions, hung: arcs to parents (-1 at roots), depths, an order, parents first."""
     n = start.size - 1
     up = np.full(n, -1, dtype=np.int64)
     depth = np.zeros(n, dtype=np.int32)
@@ -127,7 +127,7 @@ def _hang(start, neighbour, flag):
 
 @entry
 def degrees(start, neighbour, flag):
-    """The degree of each region in its tree."""
+    """The degree of each region in its spanning tree."""
     degree = np.zeros(start.size - 1, dtype=np.int64)
     for v in range(start.size - 1):
         for arc in range(start[v], start[v + 1]):
@@ -137,7 +137,7 @@ def degrees(start, neighbour, flag):
 
 @entry
 def improvement(start, neighbour, flag, most):
-    """One way to have fewer regions of the greatest tree degree, as Fuerer and Raghavachari find it.
+    """An exchange in a spanning tree for fewer regions of greatest degree, as Fuerer and Raghavachari do.
 
     Returns (arc, region, fix): adding the arc's edge and dropping one at the region lowers the region's
     degree; `fix[v]` is the arc by which a region v of degree most - 1 must first be lowered, -1 where
@@ -193,7 +193,7 @@ def improvement(start, neighbour, flag, most):
 
 @entry
 def exchange(start, neighbour, twin, flag, arc, region):
-    """Add the arc's edge to the tree and drop one at `region` on the cycle; False where it is not on it."""
+    """Exchange edges of a spanning tree: add the arc's, drop one at `region` on its cycle; else False."""
     v = neighbour[twin[arc]]
     w = neighbour[arc]
     n = start.size - 1
@@ -226,7 +226,7 @@ def exchange(start, neighbour, twin, flag, arc, region):
 
 @entry
 def cut_tree(start, neighbour, flag, weight, k):
-    """Cut each tree bottom-up as soon as a subtree holds k; what is left joins a group next to it.
+    """Cut each spanning tree bottom-up as soon as a subtree holds k; the rest joins a group next to it.
 
     Returns the group of each region, -1 in components lighter than k.
     """

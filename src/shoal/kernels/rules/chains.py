@@ -66,7 +66,7 @@ def make_chains(
     group: NDArray[np.integer],
     groups: int,
 ) -> Chains:
-    """The groups of pieces that stand in any order."""
+    """The groups of pieces in any order, as chains."""
     chains = Chains(
         piece=np.column_stack([row, held, np.full(row.size, -1)]).astype(np.int64),
         group=np.zeros((groups, 3), dtype=np.int64),
@@ -80,6 +80,7 @@ def make_chains(
 
 @entry
 def _chain_inplace(codes, packed, s, group):
+    """Hang every piece into the chain of its group, and write the boxes."""
     for p in range(group.size - 1, -1, -1):
         push(s, group[p], p)
     for g in range(s.wide.size):
@@ -88,7 +89,7 @@ def _chain_inplace(codes, packed, s, group):
 
 @leaf
 def push(s, g, p):
-    """Put piece p, which stands nowhere, into group g; its box is not changed."""
+    """Put piece p, which stands nowhere, into the chain of group g; its box is not changed."""
     s.piece[p, AFTER] = s.group[g, HEAD]
     s.group[g, HEAD] = p
     s.group[g, SIZE] += s.piece[p, HELD]
@@ -97,7 +98,7 @@ def push(s, g, p):
 
 @leaf
 def pull(s, g, p):
-    """Take piece p out of group g; its box is not changed."""
+    """Take piece p out of the chain of group g; its box is not changed."""
     if s.group[g, HEAD] == p:
         s.group[g, HEAD] = s.piece[p, AFTER]
     else:
@@ -111,7 +112,7 @@ def pull(s, g, p):
 
 @inner
 def put(codes, box, row, is_first):
-    """Widen a box by a row, which it starts with where that is the first."""
+    """Widen the box of a chain by a row, which it starts with where that is the first."""
     for axis in range(codes.shape[1]):
         code = np.int64(codes[row, axis])
         bit = np.int64(1) << (code % 64)
@@ -125,7 +126,7 @@ def put(codes, box, row, is_first):
 
 @inner
 def unite(one, other, box):
-    """Write the box around two boxes, which may be one of them."""
+    """Write the box around the boxes of two chains, which may be one of them."""
     for axis in range(box.shape[1]):
         box[LOW, axis] = min(one[LOW, axis], other[LOW, axis])
         box[HIGH, axis] = max(one[HIGH, axis], other[HIGH, axis])
@@ -134,7 +135,7 @@ def unite(one, other, box):
 
 @inner
 def fill_box(codes, s, g, skipped, box):
-    """Write the box of group g without one piece (-1 for none)."""
+    """Write the box of the chain of group g without one piece (-1 for none)."""
     many = 0
     p = s.group[g, HEAD]
     while p >= 0:
@@ -146,7 +147,7 @@ def fill_box(codes, s, g, skipped, box):
 
 @inner
 def rebox(codes, packed, s, g):
-    """Write the box of group g anew, and what it gives up."""
+    """Write the box of the chain of group g anew, and what it gives up."""
     if s.group[g, HEAD] >= 0:
         fill_box(codes, s, g, NONE, s.box[g])
         s.wide[g] = with_row(packed, s.box[g], codes, NONE, np.inf)
@@ -154,7 +155,7 @@ def rebox(codes, packed, s, g):
 
 @inner
 def with_row(packed, box, codes, row, limit):
-    """What one record of a box gives up once a row (-1: none) joins it; above `limit` where it is more."""
+    """What a record of a chain's box gives up once a row (-1: none) joins; above `limit` if it is more."""
     total = 0.0
     for axis in range(codes.shape[1]):
         low, high, members = box[LOW, axis], box[HIGH, axis], box[MASK, axis]
@@ -173,7 +174,7 @@ def with_row(packed, box, codes, row, limit):
 
 @leaf
 def _more_than_one(members):
-    """How many bits there are, less one."""
+    """The labels of a chain's box beyond the first: how many bits there are, less one."""
     held = -1
     while members != 0:
         members &= members - 1
@@ -183,7 +184,7 @@ def _more_than_one(members):
 
 @inner
 def merge(codes, packed, s, a, b):
-    """Group b joins group a."""
+    """The chain of group b joins that of group a."""
     last = s.group[b, HEAD]
     while s.piece[last, AFTER] >= 0:
         last = s.piece[last, AFTER]
@@ -199,7 +200,7 @@ def merge(codes, packed, s, a, b):
 
 @leaf
 def insert(near, price, found, who, cost):
-    """Put `who` into a list of the cheapest, `found` of them so far; returns how many there are then.
+    """Put `who` into a list of the cheapest chains, `found` so far; returns how many there are then.
 
     Needs a place in it: the list is not full, or its last costs more.
     """

@@ -34,7 +34,7 @@ MOST_EXCHANGES = 30
 
 @inner
 def _nearest(codes, packed, s, mine, g, table):
-    """List the groups that cost least to join with g; returns how many there are."""
+    """To enforce rules: list the groups that cost least to join with g; returns how many there are."""
     size = s.group[g, SIZE]
     found, last = NO_ONE, table.near.size - 1
     for other in mine:
@@ -53,7 +53,7 @@ def _nearest(codes, packed, s, mine, g, table):
 
 @inner
 def _best_exchange(codes, packed, rules, tallies, value, s, table, a, b, k, lack_a, lack_b, best):
-    """The cheapest move or swap between groups a and b that leaves b no worse: score and two pieces."""
+    """To enforce rules: the cheapest move or swap of a and b that leaves b no worse: score, two pieces."""
     many = list_pieces(codes, s, b, table) if s.group[b, PIECES] > 1 else 0
     give, take = NOTHING, NOTHING
     p = NONE
@@ -72,7 +72,7 @@ def _best_exchange(codes, packed, rules, tallies, value, s, table, a, b, k, lack
 
 @inner
 def _merge_apart(codes, packed, s, mine, a):
-    """Every group whose box overlaps that of group a joins it, until none does."""
+    """To enforce boxes that stand apart: each group whose box overlaps a's joins it, until none does."""
     again = True
     while again:
         again = False
@@ -91,7 +91,7 @@ def _merge_apart(codes, packed, s, mine, a):
 
 @entry
 def enforce_rules(codes, packed, rules, value, s, mine, k, mode, least, tallies, table):
-    """Make the groups `mine` obey, among themselves; returns how many still do not.
+    """Enforce rules: the groups `mine` exchange or join among themselves; how many still do not obey.
 
     That is none, unless they break a rule as one group. Once fewer than `least` groups are left by joining
     it gives up and returns -1.
@@ -160,7 +160,7 @@ def enforce_rules(codes, packed, rules, value, s, mine, k, mode, least, tallies,
 
 @entry
 def lack_together(codes, packed, rules, value, s, a, b, stays, tallies):
-    """What groups a and b lack as one, which they are from now on if it `stays` so; a twice is a alone."""
+    """What a and b lack to obey as one group, as they are from now on if it `stays`; a twice: a alone."""
     size = s.group[a, SIZE]
     count_group(rules, tallies, value, s, a, MINE)
     if b != a:

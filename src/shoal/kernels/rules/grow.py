@@ -59,7 +59,7 @@ def grow_mixed(
     seeds: Integers,
     k: int,
 ) -> tuple[Integers, int]:
-    """A group per piece, each obeying the rules with at least k records, and how many there are.
+    """Grow groups that obey from rare records: a group per piece, of at least k, and how many there are.
 
     `stratum` is alike where all values of two pieces are; `seeds` are all pieces in the order in which
     they start groups. Pieces from which no group could be grown are below 0.
@@ -94,7 +94,7 @@ def grow_mixed(
 
 @inner
 def _fill_reach(packed, codes, row, nest):
-    """Write how far each code is from that of a row."""
+    """To grow a group from a row: write how far each code is from that of the row."""
     for axis in range(codes.shape[1]):
         own = np.int64(codes[row, axis])
         for code in range(packed.shape[axis, LENGTH]):
@@ -108,7 +108,7 @@ def _fill_reach(packed, codes, row, nest):
 
 @inner
 def _list_near(codes, packed, pieces, group, left, seed, nest):
-    """List the nearest free pieces of each stratum; returns how many pieces are still free.
+    """To grow a group that obeys: list the nearest free pieces of each stratum; how many are still free.
 
     Those stand in front of the last column of `pieces`.
     """
@@ -143,7 +143,7 @@ def _list_near(codes, packed, pieces, group, left, seed, nest):
 
 @inner
 def _fill_gains(rules, tallies, value, example, group, nest, size, lack):
-    """Write what a record of each stratum remedies, -inf where none is near; returns the most."""
+    """To grow: what a record of each stratum remedies of the rules, -inf where none is near; the most."""
     top = -np.inf
     for at in range(nest.found.size):
         nest.gain[at] = -np.inf
@@ -159,7 +159,7 @@ def _fill_gains(rules, tallies, value, example, group, nest, size, lack):
 
 @inner
 def _next_piece(codes, packed, pieces, group, nest, lack, top):
-    """The near piece that costs least for what it remedies, -1 where there is none."""
+    """To grow: the near piece that costs least for what it remedies of the rules, -1 if there is none."""
     now = with_row(packed, nest.box, codes, NONE, np.inf)
     best, found = np.inf, -1
     for at in range(nest.found.size):
@@ -184,6 +184,7 @@ def _next_piece(codes, packed, pieces, group, nest, lack, top):
 
 @entry
 def _grow(codes, packed, rules, value, pieces, example, seeds, group, k, tallies, nest):
+    """Grow a group from each free seed, piece by piece, until it obeys the rules and holds k records."""
     left = pieces.shape[0]
     strata = example.size
     groups = 0

@@ -26,7 +26,7 @@ def cut_strata(
     stratum: Integers,
     k: int,
 ) -> Integers:
-    """A group per piece, each obeying the rules with at least k records.
+    """Cut by strata: a group per piece, each obeying the rules with at least k records.
 
     Needs all pieces together to obey. A group is cut along the axis that leaves the least loss among those
     whose parts both obey; the lower half of the codes goes left, of all of them or within each stratum.
@@ -47,7 +47,7 @@ def cut_strata(
 
 @inner
 def _halve(pieces, order, by_stratum):
-    """Give every piece of a list its side; returns the records on the left and on the right."""
+    """A cut by strata: give every piece of a list its side; returns the records on the left and right."""
     first, left, right = 0, 0, 0
     while first < order.size:
         last, weight = first, 0
@@ -67,7 +67,7 @@ def _halve(pieces, order, by_stratum):
 
 @inner
 def _cost(codes, packed, rules, tallies, value, pieces, order, left, right, box, best):
-    """The loss of two parts; infinite where it is no less than `best` or a part breaks a rule."""
+    """The loss of two parts cut by strata; infinite where no less than `best` or a part breaks a rule."""
     for side in range(2):
         many = 0
         for i in range(order.size):
@@ -94,7 +94,7 @@ def _cost(codes, packed, rules, tallies, value, pieces, order, left, right, box,
 
 @inner
 def _part(pieces, order, room):
-    """Put those of the left in front, in the same order; returns how many they are."""
+    """After a cut by strata put those of the left in front, in the same order; returns how many."""
     at = 0
     for side in range(2):
         for i in range(order.size):
@@ -109,6 +109,7 @@ def _part(pieces, order, room):
 
 @entry
 def _cut_all(codes, packed, rules, value, pieces, lists, bounds, group, box, k, tallies):
+    """Cut in two by strata, again and again: the cheapest cut whose parts both obey the rules."""
     room = np.empty(group.size, dtype=np.int64)
     half = lists.shape[0] // 2
     bounds[0, 1] = group.size

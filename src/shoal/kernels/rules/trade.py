@@ -51,7 +51,7 @@ class TradeRoom(NamedTuple):
 
 
 def make_room(axes: int, near: int) -> TradeRoom:
-    """Empty, with room for so many near groups."""
+    """Empty room for trades, for so many near groups."""
     return TradeRoom(
         np.zeros((MOST_PIECES + 2, 3, axes), dtype=np.int64),
         np.zeros(MOST_PIECES, dtype=np.int64),
@@ -62,7 +62,7 @@ def make_room(axes: int, near: int) -> TradeRoom:
 
 @inner
 def count_group(rules, tallies, value, s, g, which):
-    """Count all values of a group into a tally."""
+    """Before a trade count all values of a group into a tally."""
     p = s.group[g, HEAD]
     while p >= 0:
         note(rules, tallies, value, s.piece[p, ROW], s.piece[p, HELD], which)
@@ -71,7 +71,7 @@ def count_group(rules, tallies, value, s, g, which):
 
 @inner
 def list_pieces(codes, s, g, table):
-    """List the pieces of a group, each with the box of all others. Needs at most MOST_PIECES of them."""
+    """List a group's pieces to trade, each with the box of all others. Needs at most MOST_PIECES."""
     p, many = s.group[g, HEAD], 0
     while p >= 0:
         table.piece[many] = p
@@ -91,7 +91,7 @@ def list_pieces(codes, s, g, table):
 
 @inner
 def _hand_over(rules, tallies, value, s, p, sign):
-    """Count piece p, unless it is none, with the other group; back again with sign -1."""
+    """For a trade count piece p, unless it is none, with the other group; back again with sign -1."""
     if p >= 0:
         held = sign * s.piece[p, HELD]
         for column in range(rules.offset.size):
@@ -102,7 +102,7 @@ def _hand_over(rules, tallies, value, s, p, sign):
 
 @inner
 def best_trade(codes, packed, rules, tallies, value, s, table, a, p, b, many, k, lack_a, lack_b, best):
-    """The cheapest way for piece p (NONE: none) from group a to b, and a piece back or none.
+    """The cheapest trade of piece p (NONE: none) from group a to b, and a piece back or none.
 
     Where group a lacks something it must lack less afterwards, and loss counts per remedy; group b may not
     get worse. Returns the score, below `best`, and the piece that comes back. Needs both groups counted, in
@@ -142,7 +142,7 @@ def best_trade(codes, packed, rules, tallies, value, s, table, a, p, b, many, k,
 
 @inner
 def do_trade(codes, packed, s, a, p, b, q):
-    """Piece p goes from group a to b and piece q comes back; below 0 is none."""
+    """Do a trade: piece p goes from group a to b and piece q comes back; below 0 is none."""
     if p >= 0:
         pull(s, a, p)
         push(s, b, p)
@@ -155,7 +155,7 @@ def do_trade(codes, packed, s, a, p, b, q):
 
 @inner
 def _near(codes, packed, s, mine, a, p, table):
-    """The groups but a that piece p costs least; returns how many are listed."""
+    """Whom to trade with: the groups but a that piece p costs least; returns how many are listed."""
     row, held = s.piece[p, ROW], s.piece[p, HELD]
     found, last = NO_ONE, table.near.size - 1
     for b in mine:
@@ -175,7 +175,7 @@ def _near(codes, packed, s, mine, a, p, table):
 
 @entry
 def trade_records(codes, packed, rules, value, s, mine, k, inside, tallies, table):
-    """Every piece once: it moves to a near group or swaps with a piece there; returns how many did.
+    """Trade every piece once: it moves to a near group or swaps with a piece there; returns how many did.
 
     Needs groups that obey; they still do afterwards. Pieces that lie inside the box of the others of their
     group, and so free nothing themselves, stay unless `inside` says so.
@@ -213,7 +213,7 @@ def trade_records(codes, packed, rules, value, s, mine, k, inside, tallies, tabl
 
 @entry
 def place_rest(codes, packed, rules, value, s, rest, groups, tallies):
-    """Put the groups `rest`, of one piece each, to where they cost least among `groups`.
+    """A one-way trade: the groups `rest`, of one piece each, go where they cost least among `groups`.
 
     That is where all rules still hold, or simply where they cost least if they hold nowhere.
     """

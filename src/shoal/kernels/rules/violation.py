@@ -62,7 +62,7 @@ class Tallies(NamedTuple):
 
 
 def make_tallies(rules) -> Tallies:
-    """Three tallies of nothing."""
+    """Three empty tallies of values, from which a violation is counted."""
     slots = rules.share.shape[1]
     return Tallies(
         np.zeros((3, slots), dtype=np.int64),
@@ -74,7 +74,7 @@ def make_tallies(rules) -> Tallies:
 
 @inner
 def note(rules, tallies, value, row, held, which):
-    """Count records of a distinct row into a tally; new values join those present."""
+    """Count records of a distinct row into a tally of values; new values join those present."""
     for column in range(rules.offset.size):
         at = rules.offset[column]
         slot = at + value[row, column]
@@ -86,14 +86,14 @@ def note(rules, tallies, value, row, held, which):
 
 @inner
 def shift(rules, tallies, value, row, held, which):
-    """Count records of a row, whose values are present, into a tally; out of it where `held` is below 0."""
+    """For a violation count records of a row, values present, in a tally; out of it for `held` below 0."""
     for column in range(rules.offset.size):
         tallies.records[which, rules.offset[column] + value[row, column]] += held
 
 
 @inner
 def clear(rules, tallies):
-    """Forget all counts and values."""
+    """Forget all counts and values of a tally."""
     for column in range(rules.offset.size):
         at = rules.offset[column]
         for j in range(tallies.many[column]):
@@ -105,7 +105,7 @@ def clear(rules, tallies):
 
 @inner
 def sort_present(rules, tallies):
-    """Put the values present in order, where an ordered rule looks at them; a heap sort."""
+    """Put a tally's values present in order, where an ordered rule looks at them; a heap sort."""
     for r in range(rules.limit.size):
         if rules.asked[r, KIND] != ORDERED:
             continue
@@ -136,7 +136,7 @@ def sort_present(rules, tallies):
 
 @inner
 def violation(rules, tallies, which, size):
-    """How much a tally of `size` records lacks, summed over rules; 0 exactly where all hold.
+    """How large a violation is: what a tally of `size` records lacks, over all rules; 0 where all hold.
 
     Needs `present` ascending for ordered columns.
     """
@@ -178,7 +178,7 @@ def violation(rules, tallies, which, size):
 
 @entry
 def lack_of_all(rules, value, row, held, tallies):
-    """How much all records as one group lack."""
+    """The violation of all records as one group: how much they lack."""
     size = np.int64(0)
     for i in range(row.size):
         note(rules, tallies, value, row[i], held[i], MINE)
@@ -191,7 +191,7 @@ def lack_of_all(rules, value, row, held, tallies):
 
 @inner
 def _recursive(rules, tallies, which, r, size):
-    """The commonest value less c times all but the tail - 1 commonest; it must be below 0."""
+    """A violation of recursive diversity: the commonest less c times all but the tail - 1 commonest."""
     column, tail = rules.asked[r, COLUMN], rules.asked[r, TAIL]
     at, kept = rules.offset[column], 0
     for j in range(tallies.many[column]):
@@ -217,7 +217,7 @@ def _recursive(rules, tallies, which, r, size):
 
 @inner
 def _ordered(rules, tallies, which, r, size):
-    """The earth mover's distance on a line of values, 1 from first to last."""
+    """A violation of closeness: the earth mover's distance on a line of values, 1 from first to last."""
     column, gaps = rules.asked[r, COLUMN], rules.asked[r, SIZE] - 1
     at, held = rules.offset[column], tallies.many[column]
     if gaps < 1:
@@ -247,7 +247,7 @@ def _ordered(rules, tallies, which, r, size):
 
 @inner
 def _by_hierarchy(rules, tallies, which, r, size):
-    """The earth mover's distance where two values are as far apart as their ancestor is high."""
+    """A violation of closeness in a tree: the earth mover's distance, by how high ancestors are."""
     at, values = rules.offset[rules.asked[r, COLUMN]], rules.asked[r, SIZE]
     height = rules.asked[r, HEIGHT]
     total = 0.0
