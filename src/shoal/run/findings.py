@@ -14,7 +14,7 @@ from shoal.check.ends import beyond_ends, coding_of
 from shoal.check.measured import check_receipt
 from shoal.encode.published import ranges_of
 from shoal.encode.region import region_tree
-from shoal.errors import PlanError
+from shoal.errors import DataError, PlanError
 from shoal.group import METHODS, facts, fill_options
 from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
@@ -111,6 +111,14 @@ def _written(certificate: Certificate, receipt: Receipt | None) -> Finding:
     )
 
 
+def _is_built(tree: Hierarchy, builder: Builder, name: str) -> bool:
+    """Whether a tree is what a builder makes of its leaves."""
+    try:
+        return builder.build(tree.leaves, column=name).fingerprint == tree.fingerprint
+    except (DataError, PlanError):
+        return False
+
+
 class Given:
     """Hierarchies, graphs and missing marks, as far as they are those that were used.
 
@@ -138,7 +146,12 @@ class Given:
                     detail = f"The hierarchy given is {tree.text}; {said} was used."
                     self.findings.append(Finding(f"hierarchy of {name}", False, detail))
                     continue
-                self.trees[name] = tree if tree is not None else parse_builder(said)
+                built = parse_builder(said)
+                if isinstance(tree, Hierarchy) and not _is_built(tree, built, name):
+                    detail = f"The hierarchy given is another one and was not looked at: {said} was used."
+                    self.findings.append(Finding(f"hierarchy of {name}", None, detail))
+                    tree = None
+                self.trees[name] = tree if tree is not None else built
             elif tree is not None:
                 mark = "" if isinstance(tree, Builder) else tree.fingerprint
                 if self._is_used(f"hierarchy of {name}", "hierarchy", mark, said):
