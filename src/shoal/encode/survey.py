@@ -6,7 +6,7 @@ row of the table, or of any part of it, can look its cells up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,13 +17,13 @@ from shoal.encode import label, number, place, region, tree
 from shoal.errors import DataError, PlanError
 from shoal.model import missing
 from shoal.model.column import Column
-from shoal.model.guess import doubt_label, guess_kind, is_questionable
+from shoal.model.guess import doubt_kept, doubt_label, guess_kind, is_questionable
 from shoal.model.known import Book, Known
 from shoal.model.names import check_named, check_published_names
 from shoal.model.plain import check_plain, check_text, check_texts, is_plain
 from shoal.model.plan import Plan
 
-__all__ = ["look_up", "missing_to_null", "survey", "survey_cells"]
+__all__ = ["doubts_of_kept", "look_up", "missing_to_null", "survey", "survey_cells"]
 
 Codes = NDArray[np.int32]
 
@@ -34,7 +34,15 @@ def survey(frame: pl.DataFrame, plan: Plan) -> Known:
         check_named(plan.columns, frame.columns)
         raise DataError("The table has no rows. Nothing can be published.")
     _check_columns(frame, plan)
-    return _known(frame, plan)
+    known = _known(frame, plan)
+    kept = [name for name in plan.keep if is_plain(frame.schema[name])]
+    values = {name: frame[name].drop_nulls().n_unique() for name in kept}
+    return replace(known, doubts=(*known.doubts, *doubts_of_kept(values, frame.height)))
+
+
+def doubts_of_kept(values: Mapping[str, int], rows: int) -> Iterator[str]:
+    """What speaks against publishing columns as they are that have so many different values."""
+    return filter(None, (doubt_kept(name, many, rows) for name, many in values.items()))
 
 
 def survey_cells(cells: Mapping[str, pl.Series], like: pl.DataFrame, plan: Plan) -> Known:

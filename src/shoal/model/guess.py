@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-__all__ = ["NUMBER", "Guess", "Guesses", "doubt_label", "guess_kind", "is_questionable"]
+__all__ = ["NUMBER", "Guess", "Guesses", "doubt_kept", "doubt_label", "guess_kind", "is_questionable"]
 
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 OTHER_DATE = r"^(\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})|\d{4}[./]\d{1,2}[./]\d{1,2}|\d{4}-\d{2}-\d{2}T.*)$"
@@ -27,6 +27,8 @@ DATE_FORMS = (
 """How days are written besides YYYY-MM-DD: a shape, and the forms that may be meant by it."""
 MOST_STRANGE = 0.2
 """The share of cells that are no numbers up to which a column may well be one of numbers."""
+NEARLY_ALL = 0.9
+"""The share of rows from which on as many different values tell most of them apart."""
 MANY = 50
 """So many labels that look like something else are hardly meant as a set."""
 
@@ -179,6 +181,16 @@ def doubt_label(series: pl.Series, missing: Iterable[str] = ()) -> str:
             "them first, or give a hierarchy; whoever wants sets of them declares the kind label."
         )
     return ""
+
+
+def doubt_kept(name: str, values: int, rows: int) -> str:
+    """What speaks against publishing a column as it is that has so many values in so many rows; or ""."""
+    if values <= 1 or values < NEARLY_ALL * rows:
+        return ""
+    return (
+        f"Column {name!r} is published as it is, and has {values:,} different values in {rows:,} rows: "
+        "whoever knows one of them finds its record. Leave it out unless nobody can."
+    )
 
 
 def is_questionable(series: pl.Series, missing: Iterable[str] = ()) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.encode.batch import Carried, Lookup, carried_of
-from shoal.encode.survey import missing_to_null, survey_cells
+from shoal.encode.survey import doubts_of_kept, missing_to_null, survey_cells
 from shoal.engines.stream.limits import LEAST
 from shoal.engines.stream.lines import Counted
 from shoal.engines.stream.under_way import Hands, under_way
@@ -69,7 +69,7 @@ def survey_scan(scan: Scan, plan: Plan, hands: Hands, progress: Progress) -> Sur
     return Surveyed(
         known.books,
         known.guessed,
-        known.doubts,
+        (*known.doubts, *doubts_of_kept({name: held[name].size for name in plan.keep}, scan.rows)),
         {name: held[name] for name in plan.quasi},
         tuple(carried_of(cells[name], held[name], plan) for name in (*plan.sensitive, *plan.keep)),
         counted,
