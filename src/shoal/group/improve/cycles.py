@@ -62,10 +62,11 @@ BLOCK = 12_000
 """Pieces in a block: two for a table like Adult, so that two cores are busy."""
 SWEEP_EVERY = 16
 """Rounds from one sweep of local search to the next."""
-WORK = {"quick": 1.0e6, "normal": 9e6, "thorough": 110e6}
+WORK = {"quick": 1.0e6, "normal": 10e6, "thorough": 110e6}
 """The effort of each level, in millionths of a second of one core."""
-PER_RECORD = {"quick": 60, "normal": 250, "thorough": 15_000}
-"""No more work than this per record, in the same unit: small tables are done sooner."""
+PER_RECORD, AT_K = {"quick": 60, "normal": 215, "thorough": 15_000}, 100
+"""No more work than this per record, in the same unit, and twice as much at this k: small tables are done
+sooner."""
 ROUND, WIDE_ROUND = 0.4e6, 0.15e6
 """Work between two cuts, per block, in the same unit; less where groups of many columns stand in the way
 of any cut."""
@@ -89,14 +90,14 @@ Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
     """How many steps an effort stands for; None for an effort in seconds."""
     if effort.level is not None:
-        work = min(WORK[effort.level], PER_RECORD[effort.level] * groups * k)
+        work = min(WORK[effort.level], PER_RECORD[effort.level] * groups * k * (1 + k / AT_K))
         return int(work / work_of(k))
     return effort.steps
 
 
 def work_of(k: int) -> float:
     """What a step takes, about, in millionths of a second of one core."""
-    return 30 + 9 * k + 0.03 * k * k
+    return 30.0 + 9.0 * k
 
 
 def prepare(task: Task) -> None:

@@ -41,6 +41,8 @@ __all__ = ["dive"]
 
 CLOSE = 0.01
 """A guide whose shares had to be lowered by more is too far from the program's solution."""
+LARGE_K = 40
+"""From here on a dive takes as long as steps that win as much: a thorough effort has time for both."""
 FEW = 1_000
 """Distinct rows of a table that improvement sees far enough in."""
 PART = 0.25
@@ -60,6 +62,8 @@ def dive(coded: Coded, guide: Guide, task: Task) -> Grouping | None:
     """Groups from the sets of a guide; None where it has none that say much, or boxes are too many."""
     its = guide.sets
     if its is None or guide.gap > CLOSE or coded.distinct < FEW:
+        return None
+    if task.k >= LARGE_K and task.effort.level == "normal":
         return None
     boxes = list_boxes(coded.codes, coded.count, coded.metric, task.k, guide.cap, ROOM)
     if boxes is None:
