@@ -297,6 +297,16 @@ def test_commas_that_may_be_thousands_stay_unless_the_decimal_sign_is_named(writ
         read_table(path, decimal="x")
 
 
+def test_a_slip_among_decimal_commas_is_told_and_spoils_no_other_cell(write):
+    cells = [f"{number},5" for number in range(20)]
+    path = write("size;b\n" + "".join(f"{cell};x\n" for cell in [*cells, "ca. 7,5"]))
+    guessed = read_table(path)
+    assert guessed.frame["size"].to_list() == [*cells, "ca. 7,5"]
+    assert any("columns size: some cells are no numbers" in word for word in guessed.said)
+    named = read_table(path, decimal=",").frame["size"].to_list()
+    assert named == [*(cell.replace(",", ".") for cell in cells), "ca. 7,5"]
+
+
 def test_columns_that_disagree_about_the_decimal_sign_stay_as_they_are(write):
     table = read_table(write("a;b\n1,5;2.5\n2,5;3.5\n"))
     assert table.frame.rows() == [("1,5", "2.5"), ("2,5", "3.5")]

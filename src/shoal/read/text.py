@@ -28,6 +28,8 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+MOST_NUMBERS = 0.8
+"""The share of different cells that are numbers from which on the others look like slips."""
 COMMA_NUMBER = r"^\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?\s*$"
 POINT_NUMBER = r"^\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*$"
 THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*$"
@@ -332,10 +334,15 @@ def _not_utf8(path: Path) -> DataError:
 
 
 def _decimals(frame: pl.DataFrame, decimal: str | None) -> tuple[pl.DataFrame, list[str], str]:
-    """Decimal commas as points, in columns that hold nothing but numbers and marks for missing."""
-    commas, sure, points = [], False, False
+    """Decimal commas as points, in columns that hold nothing but numbers and marks for missing.
+
+    Where the comma is asked for, some cells of a column may be neither; where it is not, these are told.
+    """
+    commas, nearly, sure, points = [], [], False, False
     for column in frame.iter_columns():
         if not _looks_numeric(column.head(SAMPLE_ROWS)) or not _looks_numeric(column):
+            if _has_mostly_commas(column.head(SAMPLE_ROWS)) and _has_mostly_commas(column):
+                nearly.append(column.name)
             continue
         values = column.drop_nulls().unique()
         numbers = values.filter(values.str.contains(r"\d"))
@@ -345,15 +352,20 @@ def _decimals(frame: pl.DataFrame, decimal: str | None) -> tuple[pl.DataFrame, l
             sure |= not with_comma.str.contains(THOUSANDS).all()
         elif not len(with_comma):
             points |= bool(numbers.str.contains(POINT_NUMBER).any())
+    told = []
+    if decimal == ",":
+        commas += nearly
+    elif nearly:
+        told = [f"commas left as they are in columns {', '.join(nearly)}: some cells are no numbers"]
     if not commas:
-        return frame, [], decimal or "."
+        return frame, told, decimal or "."
     if decimal is None and (points or not sure):
         why = (
             "other columns have decimal points"
             if points
             else "they may also stand between thousands; name the decimal sign"
         )
-        return frame, [f"commas left as they are in columns {', '.join(commas)}: {why}"], "."
+        return frame, [*told, f"commas left as they are in columns {', '.join(commas)}: {why}"], "."
     frame = frame.with_columns(
         pl.when(pl.col(name).str.contains(COMMA_NUMBER))
         .then(
@@ -366,7 +378,15 @@ def _decimals(frame: pl.DataFrame, decimal: str | None) -> tuple[pl.DataFrame, l
         .alias(name)
         for name in commas
     )
-    return frame, [f"decimal ',' in columns {', '.join(commas)}"], ","
+    return frame, [f"decimal ',' in columns {', '.join(commas)}", *told], ","
+
+
+def _has_mostly_commas(cells: pl.Series) -> bool:
+    """Whether nearly all of the cells that differ are numbers, some of them with a comma."""
+    values = cells.drop_nulls().unique()
+    numbers = values.filter(values.str.contains(COMMA_NUMBER))
+    is_most = len(numbers) >= MOST_NUMBERS * len(values)
+    return is_most and bool(numbers.str.contains(",", literal=True).any())
 
 
 def _looks_numeric(cells: pl.Series) -> bool:
