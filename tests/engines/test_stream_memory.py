@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +129,22 @@ def test_the_size_of_scratch_is_said_before_rows_are_put_aside(tmp_path: Path) -
     shoal.anonymize(mixed_table(800), progress=lambda what, _share: said.append(str(what)), **words)
     size = next(at for at, what in enumerate(said) if what.startswith("scratch files of about"))
     assert size < next(at for at, what in enumerate(said) if what.startswith("putting row"))
+
+
+@pytest.mark.parametrize(("room", "together"), [(10, 1), (25, 2), (None, 3)])
+def test_items_that_do_not_fit_beside_one_another_wait(room: int | None, together: int) -> None:
+    lock, at_work, most = threading.Lock(), [0], [0]
+
+    def work(item: int) -> int:
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+        time.sleep(0.05)
+        with lock:
+            at_work[0] -= 1
+        return item
+
+    done = list(under_way(work, range(6), Hands(3, room=room), lambda _item: 10))
+    assert done == [0, 1, 2, 3, 4, 5]
+    assert most[0] <= together
+    assert room is None or most[0] == together

@@ -24,6 +24,7 @@ from shoal.engines.parts import (
     too_heavy,
     withhold_in_parts,
 )
+from shoal.engines.stream.limits import PER_CODE
 from shoal.engines.stream.lines import Lines
 from shoal.engines.stream.under_way import under_way
 from shoal.engines.stream.values import InParts, PartGroups
@@ -120,7 +121,7 @@ class _PutAside:
 
         solved: list[_Solved] = []
         done = 0
-        for one in under_way(solve, blocks, self.table.hands):
+        for one in under_way(solve, blocks, self.table.hands, self._bytes_of):
             solved.append(one)
             done += int(one.faces.size.sum()) + one.withheld
             told = f"grouping record {done:,} of {self.about.total:,}"
@@ -167,6 +168,11 @@ class _PutAside:
             lines = one.file.rows(self.layout.joined if one.joined else self.layout.put)
             loaded.append(self.layout.once(lines) if joined and not one.joined else lines)
         return self.layout.read(loaded[0] if len(loaded) == 1 else np.concatenate(loaded))
+
+    def _bytes_of(self, parts: list[int]) -> int:
+        """About the memory that it takes to group some parts together."""
+        held = sum(self.parts[part].file.size for part in parts) // self.layout.put.itemsize
+        return PER_CODE * len(self.about.coder.sizes) * held
 
     def _suffices(self, parts: list[int]) -> bool:
         """Whether some parts together can stand alone."""

@@ -9,7 +9,7 @@ from shoal.errors import PlanError
 from shoal.model.plan import Plan
 from shoal.model.size import bytes_of
 
-__all__ = ["LEAST", "check_plan", "hands_of", "memory_of"]
+__all__ = ["LEAST", "PER_CODE", "check_plan", "hands_of", "memory_of"]
 
 LEAST = 500_000_000
 """Bytes that Python, its libraries, batches under way and their buffers take."""
@@ -69,4 +69,4 @@ def hands_of(plan: Plan, rows: int) -> Hands:
             field="memory",
         )
     workers = int(min(room, plan.threads or os.cpu_count() or 1, MOST_WORKERS))
-    return Hands(workers, memory + max(0, resident() - LEAST))
+    return Hands(workers, memory + max(0, resident() - LEAST), memory - base)

@@ -26,10 +26,18 @@ NEAR = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Hands:
-    """How many items are worked on at a time, and the bytes that the process may hold; None for any."""
+    """How many items are worked on at a time, and the bytes that the process may hold; None for any.
+
+    Of these `room` is for what is under way.
+    """
 
     workers: int
     most: int | None = None
+    room: int | None = None
+
+    def has_room(self, sizes: Iterable[int]) -> bool:
+        """Whether items of so many bytes may be under way together."""
+        return self.room is None or sum(sizes) <= self.room
 
     def is_near(self) -> bool:
         """Whether little memory is left."""
@@ -66,8 +74,13 @@ def _give_back() -> None:
         trim(0)
 
 
-def under_way(work: Callable[[A], B], items: Iterable[A], hands: Hands) -> Iterator[B]:
-    """What work gives for each item, in their order, with few of them waiting at any time."""
+def under_way(
+    work: Callable[[A], B], items: Iterable[A], hands: Hands, size: Callable[[A], int] = lambda _item: 0
+) -> Iterator[B]:
+    """What work gives for each item, in their order, with few of them waiting at any time.
+
+    `size` says about how many bytes the work on an item takes.
+    """
     if hands.is_near():
         _give_back()
     if hands.workers <= 1:
@@ -76,16 +89,23 @@ def under_way(work: Callable[[A], B], items: Iterable[A], hands: Hands) -> Itera
             yield work(item)
         return
     with ThreadPoolExecutor(hands.workers) as pool:
-        waiting: deque[Future[B]] = deque()
+        waiting: deque[tuple[Future[B], int]] = deque()
         try:
             for item in items:
-                while waiting and (len(waiting) > hands.workers or hands.is_near()):
-                    yield waiting.popleft().result()
+                its = size(item)
+                while waiting and (
+                    len(waiting) > hands.workers
+                    or not hands.has_room([its, *(taken for job, taken in waiting if not job.done())])
+                    or hands.is_near()
+                ):
+                    yield waiting.popleft()[0].result()
+                if hands.is_near():
+                    _give_back()
                 if not waiting:
                     hands.check()
-                waiting.append(pool.submit(work, item))
+                waiting.append((pool.submit(work, item), its))
             while waiting:
-                yield waiting.popleft().result()
+                yield waiting.popleft()[0].result()
         finally:
-            for one in waiting:
-                one.cancel()
+            for job, _ in waiting:
+                job.cancel()
