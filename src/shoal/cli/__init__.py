@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from collections.abc import Sequence
 
 __all__ = ["main"]
 
+GARBAGE = 100_000
+"""New objects between two looks for garbage: libraries that load make many, and hardly any of it."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command `shoal`; the only way out is an exit code."""
+    if arguments is None:
+        gc.set_threshold(GARBAGE)
     if arguments is None and not sys.warnoptions:
         warnings.simplefilter("ignore")  # those of other libraries: they may quote cells
     from shoal.cli.app import COMMANDS, app_of
