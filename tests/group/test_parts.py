@@ -149,3 +149,15 @@ def test_a_sample_depends_on_values_alone(most: int) -> None:
     all_of_them = add([count_tuples(keys)], keys.shape[1])
     assert all_of_them.count.sum() == keys.shape[1]
     assert np.array_equal(thin(all_of_them, whole.zeros).count, whole.count)
+
+
+def test_rows_without_records_cut_nothing(coded: Coded) -> None:
+    """They have no place among the codes that are counted, and were written past the end of a list."""
+    count = coded.count.copy()
+    count[::3] = 0
+    held = count > 0
+    cuts = cut_into_parts(coded.codes, count, coded.metric, 20)
+    same = cut_into_parts(coded.codes[held], count[held], coded.metric, 20)
+    assert cuts.parts > 10
+    for name in ("axis", "first", "many", "edge", "child"):
+        assert np.array_equal(getattr(cuts, name), getattr(same, name))

@@ -21,9 +21,10 @@ Integers = NDArray[np.int64]
 def cut_into_parts(codes: NDArray[np.int32], count: Integers, metric: Metric, least: int) -> Cuts:
     """Cuts such that every part keeps `least` of the records given.
 
-    A part has less than two times as many where columns can still be cut.
+    A part has less than two times as many where columns can still be cut. Rows without records cut nothing.
     """
-    nodes, edges, _ = grow_tree(codes, count, metric, max(1, least))
+    held = count > 0
+    nodes, edges, _ = grow_tree(codes[held], count[held], metric, max(1, least))
     axis, first, many = (np.ascontiguousarray(nodes[:, at]) for at in range(3))
     return Cuts(axis, first, many, np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1]))
 
