@@ -135,25 +135,30 @@ def test_a_table_in_one_part_has_its_own_boxes() -> None:
 def test_a_tree_of_cuts_is_read_back_or_refused() -> None:
     coded = Small(3).coded().plain
     cuts = cut(coded, 3)
-    axes = coded.codes.shape[1]
+    size = coded.metric.size
     assert cuts.parts > 1
     text = text_of_cuts(cuts)
-    same = cuts_of_text(text, axes)
+    same = cuts_of_text(text, size)
     assert same is not None
     for name in ("axis", "first", "many", "edge", "child"):
         assert np.array_equal(getattr(same, name), getattr(cuts, name))
-    assert cuts_of_text("", axes) is None
-    assert cuts_of_text("?", axes) is None
-    assert cuts_of_text(text[:8], axes) is None
+    assert cuts_of_text("", size) is None
+    assert cuts_of_text("?", size) is None
+    assert cuts_of_text(text[:8], size) is None
     inner = np.flatnonzero(cuts.axis >= 0)[:1]
-    for name, value in (("axis", axes), ("axis", -2), ("first", 10**6), ("many", 10**6), ("many", 0)):
+    for name, value in (("axis", size.size), ("axis", -2), ("first", 10**6), ("many", 10**6), ("many", 0)):
         broken = getattr(cuts, name).copy()
         broken[inner] = value
-        assert cuts_of_text(text_of_cuts(replace(cuts, **{name: broken})), axes) is None, name
+        assert cuts_of_text(text_of_cuts(replace(cuts, **{name: broken})), size) is None, name
     for name, value in (("child", 0), ("child", 10**6), ("child", -1), ("edge", -5), ("edge", 3)):
         broken = getattr(cuts, name).copy()
         broken[cuts.first[inner]] = value
-        assert cuts_of_text(text_of_cuts(replace(cuts, **{name: broken})), axes) is None, name
+        assert cuts_of_text(text_of_cuts(replace(cuts, **{name: broken})), size) is None, name
+    last = int(cuts.first[inner[0]] + cuts.many[inner[0]] - 1)
+    for value in (size[cuts.axis[inner[0]]], 2**31, 2**62):  # no code: what stands there is not the table's
+        broken = cuts.edge.copy()
+        broken[last] = value
+        assert cuts_of_text(text_of_cuts(replace(cuts, edge=broken)), size) is None
     words = {"most": 3.0, "deepest": 2.0, "looks": 9.0, "every": 1.0}
     task = Task(k=2)
     assert again(coded, task, cuts="?", **words) is None

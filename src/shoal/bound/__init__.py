@@ -28,6 +28,7 @@ __all__ = [
     "again",
     "describe_squares",
     "hold_below",
+    "is_drawn_as_meant",
     "prove",
     "prove_in_parts",
     "search_for",
@@ -89,6 +90,7 @@ _AGAIN: dict[str, Callable[[Coded, Task, str, Mapping[str, Any]], Proof | None]]
 describe_squares = squares.describe
 text_of_shares = shares.text_of_shares
 prove_in_parts, search_for, text_of_cuts = border.prove_in_parts, border.search_for, border.text_of_cuts
+is_drawn_as_meant = border.is_drawn_as_meant
 
 
 def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ __all__ = [
     "BoxSearch",
     "again",
     "cuts_of_text",
+    "is_drawn_as_meant",
     "proof_of_shares",
     "prove_in_parts",
     "search_for",
@@ -104,6 +106,22 @@ def search_for(task: Task, records: int, columns: int, part: int, loss: float) -
         every = max(every, int(np.ceil(part * columns / STEPS[effort])))
     cap = CAP * loss if every > 1 else 0.0
     return BoxSearch(max(found.most, PER_K * task.k), found.deepest, found.looks, every, cap)
+
+
+def is_drawn_as_meant(
+    given: Mapping[str, Any], task: Task, records: int, columns: int, loss: float
+) -> bool:
+    """Whether a receipt's numbers are those that the effort chooses before anything is drawn (Lemma 3).
+
+    Else a forger could try many until one draws what he likes. Of many columns the size of parts decides
+    how many are drawn, which no certificate tells.
+    """
+    every, cap = given.get("every"), given.get("cap")
+    if not isinstance(every, float) or not isinstance(cap, float):
+        return False
+    meant = search_for(task, records, columns, 0, loss)
+    fits = every == meant.every or (columns > FEW_COLUMNS and every > meant.every)
+    return fits and math.isclose(cap, CAP * loss, rel_tol=1e-5)
 
 
 def prove_in_parts(
@@ -201,8 +219,8 @@ MOST_CUTS = 1 << 24
 """Bytes of a tree of cuts, at most."""
 
 
-def cuts_of_text(text: str, axes: int) -> Cuts | None:
-    """What `text_of_cuts` made for a table of so many axes; None where it is something else."""
+def cuts_of_text(text: str, size: Integers) -> Cuts | None:
+    """What `text_of_cuts` made for a table with axes of so many codes; None where it is something else."""
     try:
         raw = zlib.decompressobj().decompress(b64decode(text, validate=True), MOST_CUTS)
     except (ValueError, zlib.error):
@@ -215,11 +233,11 @@ def cuts_of_text(text: str, axes: int) -> Cuts | None:
         return None
     ends = np.cumsum([2, nodes, nodes, nodes, edges])
     cuts = Cuts(*(one.copy() for one in np.split(numbers, ends)[1:]))
-    return cuts if _is_tree(cuts, axes) else None
+    return cuts if _is_tree(cuts, size) else None
 
 
-def _is_tree(cuts: Cuts, axes: int) -> bool:
-    """Whether any row finds its part: nodes come before their children, edges rise from 0."""
+def _is_tree(cuts: Cuts, size: Integers) -> bool:
+    """Whether any row finds its part: nodes come before their children, edges are codes and rise from 0."""
     parts = cuts.parts
     for node in range(cuts.axis.size):
         axis, first, many = int(cuts.axis[node]), int(cuts.first[node]), int(cuts.many[node])
@@ -228,8 +246,8 @@ def _is_tree(cuts: Cuts, axes: int) -> bool:
                 return False
             continue
         edge, child = cuts.edge[first : first + many], cuts.child[first : first + many]
-        inside = axis < axes and first >= 0 and many > 0 and first + many <= cuts.edge.size
-        if not inside or edge[0] != 0 or (np.diff(edge) <= 0).any():
+        inside = axis < size.size and first >= 0 and many > 0 and first + many <= cuts.edge.size
+        if not inside or edge[0] != 0 or (np.diff(edge) <= 0).any() or edge[-1] >= size[axis]:
             return False
         if child.min() <= node or child.max() >= cuts.axis.size:
             return False
@@ -243,7 +261,7 @@ def again(coded: Coded, task: Task, *, cuts: str, **given: float) -> Proof | Non
         return None
     most, deepest, looks, every = (int(given[name]) for name in ("most", "deepest", "looks", "every"))
     search = BoxSearch(most, deepest, looks, every, given.get("cap", 0.0))
-    tree = cuts_of_text(cuts, coded.codes.shape[1])
+    tree = cuts_of_text(cuts, coded.metric.size)
     if tree is None or min(search.most, search.deepest, search.every) < 1:
         return None
     return prove_in_parts(list(_parted(coded, tree)), coded.metric, tree, task, search, coded.total)

@@ -25,6 +25,8 @@ LOOK_AHEAD = 3.0
 """How far a visit to a cell looks ahead: fewer visits for wider windows."""
 BELOW = 1.0 - 1e-9
 """The first level lies so little below the cheapest box."""
+FINEST = 1.0001
+"""No effort has a finer grid, and a far finer one would not fit into memory."""
 
 
 def top_share(coded: Coded, task: Task) -> float:
@@ -63,7 +65,7 @@ def grown_shares(boxes: Boxes, k: int, ratio: float) -> NDArray[np.float64]:
 
 def again(coded: Coded, task: Task, *, cap: float, ratio: float) -> Proof | None:
     """The bound once more, from what a certificate recorded; None where that claims too much."""
-    if cap > top_share(coded, task) * (1 + 1e-12) or ratio <= 1.0:
+    if cap > top_share(coded, task) * (1 + 1e-12) or ratio < FINEST:
         return None
     boxes = boxes_below(coded, task.k, cap, 2**62 // 64)
     return prove_by_growth(boxes, task.k, ratio) if boxes is not None else None

@@ -156,6 +156,6 @@ def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, Any]) ->
         return None
     try:
         proof = _AGAIN[name](coded, task, **parameters)
-    except TypeError:  # parameters the bound does not know
+    except (TypeError, OverflowError):  # parameters the bound does not know, or that no search has
         return None
     return proof if proof is not None and proof.name == name else None

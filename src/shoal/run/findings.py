@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shoal.bound import NAMES, again, prove
+from shoal.bound import NAMES, again, is_drawn_as_meant, prove
 from shoal.check.claims import Claims, ranges_in
 from shoal.check.ends import beyond_ends, coding_of
 from shoal.check.measured import check_receipt
@@ -332,7 +332,7 @@ def bound_findings(
         parameters["shares"] = exact.bound_shares
     if exact is not None and exact.bound_cuts:
         parameters["cuts"] = exact.bound_cuts
-    proof = _again(certificate, coded, task, parameters)
+    proof = _again(certificate, coded, task, parameters, None if exact is None else exact.loss)
     if exact is not None and exact.bound is not None and proof is not None:
         same = math.isclose(proof.bound, exact.bound, rel_tol=1e-6, abs_tol=1e-9)
         detail = f"The receipt's bound {'is' if same else 'is not'} what {proof.name} proves."
@@ -354,10 +354,18 @@ def bound_findings(
 
 
 def _again(
-    certificate: Certificate, coded: Coded, task: Task, parameters: Mapping[str, float | str]
+    certificate: Certificate,
+    coded: Coded,
+    task: Task,
+    parameters: Mapping[str, float | str],
+    loss: float | None,
 ) -> Proof | None:
     """The bound by its name. What the plan says is the plan's, whatever the parameters say."""
     words = dict(parameters)
+    if certificate.bound_name == "border-drawn":
+        mean = (loss or 0.0) / max(coded.total, 1)
+        if not is_drawn_as_meant(words, task, coded.total, len(coded.columns), mean):
+            return None
     if certificate.objective == "cellular":
         words = {"withhold": float(task.withhold)}
     if "max_groups" in words:
