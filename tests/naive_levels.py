@@ -39,7 +39,7 @@ def _face(table: Table, name: str, cell: Any, level: int) -> tuple[Any, float]:
     below = [path for path in paths.values() if path[level] == node]
     if table.loss == "levels":
         return node, min(at for at in range(top + 1) if len({path[at] for path in below}) == 1) / top
-    return node, (len(below) - 1) / (len(paths) + missing - 1)
+    return node, (len(below) - 1) / max(1, len(paths) + missing - 1)
 
 
 def faces_at(table: Table, level: tuple[int, ...]) -> list[tuple[tuple[Any, ...], float]]:
