@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import shoal
@@ -15,7 +18,7 @@ from naive_cellular import least_cells
 from naive_radius import least_radius
 from naive_stars import coded_of as stars_of
 from naive_stars import least, random_rows, stars
-from shoal.bound import hold_below
+from shoal.bound import hold_below, noise_of
 from shoal.errors import PlanError, ShoalError
 from shoal.group import METHODS, facts
 from shoal.kernels.graph_factor.least_weight import least_factor, pairs_limits, triples_limits
@@ -135,3 +138,38 @@ def test_a_bound_above_the_value_is_an_error_and_one_that_rounding_lifts_is_the_
     assert hold_below(Proof("growth", 1.0 - 1e-12), 1.0).bound == 1.0
     assert hold_below(Proof("growth", 0.5), 1.0).bound < 0.5
     assert hold_below(Proof("growth", 0.0), 0.0).bound == 0.0
+
+
+def test_a_bound_says_nothing_of_what_rounding_alone_may_have_added() -> None:
+    assert hold_below(Proof("line", 1.4e-12), 1.3e-12, 1e-12).bound < 0.5e-12
+    assert hold_below(Proof("line", 1e-320), 0.0, 1e-12).bound == 0.0
+    assert hold_below(Proof("line", 1.0 + 1e-8), 1.0, 1e-8).bound == 1.0
+    assert hold_below(Proof("line", 1.0 - 1e-8), 1.0, 1e-8).bound == 1.0
+    assert hold_below(Proof("line", 1.0), 1.0, 1e-6).bound == pytest.approx(1 - 1e-6)
+    with pytest.raises(ShoalError, match="lies above what the release reaches"):
+        hold_below(Proof("line", 1.0001), 1.0, 1e-6)
+    assert noise_of("loss", 1000, 2.0, "span") == pytest.approx(2e-12)
+    assert noise_of("radius", 1000, 2.0, "span") == pytest.approx(2e-15)
+    assert noise_of("radius", 1000, 2.0, "matrix") == noise_of("largest", 1000, 2.0, "span") == 0.0
+
+
+@pytest.mark.parametrize("width", [3600.0, 60.0, 1.0, 1e-3])
+def test_numbers_that_stand_close_far_from_another_are_published(width: float, tmp_path: Path) -> None:
+    """Seconds since 1970 and a few zeros: what groups lose is then small beside the rounding of places."""
+    for seed in range(8):
+        luck = random.Random(seed)
+        seen = [0.0] * 5 + [1.7e9 + width * luck.random() for _ in range(40)]
+        frame = pl.DataFrame({"at": seen})
+        release = shoal.anonymize(frame, k=5, quasi=["at"])
+        about = release.certificate
+        assert about.bound is not None
+        exact = sorted(Fraction(one) for one in seen)
+        runs = [Fraction(0)] + [Fraction(10**30)] * len(exact)  # the best of runs: no less than the best
+        for end in range(5, len(exact) + 1):
+            runs[end] = min(
+                runs[start] + (end - start) * (exact[end - 1] - exact[start]) for start in range(end - 4)
+            )
+        assert about.bound <= float(runs[-1] / (exact[-1] - exact[0])) * (1 + 1e-9)
+        files = release.write(tmp_path / f"{seed}.csv")
+        found = shoal.verify(files.table, files.certificate, original=frame, receipt=files.receipt)
+        assert [one.claim for one in found if one.holds is False] == []

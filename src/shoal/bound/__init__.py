@@ -19,6 +19,7 @@ from shoal.bound import (
 )
 from shoal.errors import ShoalError
 from shoal.model.coded import Coded
+from shoal.model.figures import BEST
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
@@ -29,6 +30,7 @@ __all__ = [
     "describe_squares",
     "hold_below",
     "is_drawn_as_meant",
+    "noise_of",
     "prove",
     "prove_in_parts",
     "search_for",
@@ -62,6 +64,9 @@ NAMES = {
 SAFE = 1.0 - 1e-9
 """Takes off more than the rounding of all sums can have added: bounds and values are sums of at most some
 million terms of one sign, each off by a few parts in 10^16."""
+ROUNDED = 1e-15
+"""Of all there is to lose: what a span may be off, being the difference of two places on its column. So far
+from 0 that is no part of the span itself, where rows stand close and one stands far away."""
 
 _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "cellular": cellular.sum_of_radii,
@@ -123,20 +128,31 @@ def prove(
     return best if best is None else replace(best, guide=guide)
 
 
-def hold_below(proof: Proof, value: float) -> Proof:
+def noise_of(objective: str, records: int, weight: float, distance: str) -> float:
+    """What the rounding of places may add to a bound for so many records, whose columns weigh so much."""
+    given = objective in {"cellular", "radius"} and distance in {"great-circle", "matrix"}
+    if given or objective in {"largest", "squares"}:
+        return 0.0  # not made of places in columns
+    return ROUNDED * weight * (1 if objective in {"half-perimeter", "radius"} else records)
+
+
+def hold_below(proof: Proof, value: float, noise: float = 0.0) -> Proof:
     """The bound as it leaves the house: never above `value`, and rounded down.
 
-    Let b be the bound without any rounding, so that no release has less; ours is at most b / SAFE. So what
-    SAFE leaves of ours is a bound. The release itself has `value`: where even that lies above, one of the
-    two is wrong, and nothing may be published that says so. Where the two agree to nine digits they are one
-    number, which rounding alone keeps apart: the release is the best possible, and the bound is its value.
+    Let b be the bound without any rounding, so that no release has less; ours is at most b / SAFE and the
+    noise: what both leave of ours is a bound. The release itself has `value`; where that lies above,
+    one of the two is wrong, and nothing may be published that says so. Where the two agree to nine digits
+    they are one number, which rounding alone keeps apart: the release is the best possible, and the bound
+    is its value; but not where the noise alone makes up as much.
     """
-    if SAFE * proof.bound > value:
+    sure = SAFE * proof.bound - noise
+    if sure > value:
         raise ShoalError(
             f"The bound {proof.name!r} lies above what the release reaches, which cannot be: nothing is "
             "published. This is a mistake of Shoal's own; please report it. Another method may do."
         )
-    return replace(proof, bound=value if proof.bound >= SAFE * value else SAFE * proof.bound)
+    is_best = proof.bound >= SAFE * value - noise and noise <= BEST * value
+    return replace(proof, bound=value if is_best else max(0.0, sure))
 
 
 def again(

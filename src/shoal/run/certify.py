@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from shoal.bound import describe_squares, hold_below, text_of_cuts, text_of_shares
+from shoal.bound import describe_squares, hold_below, noise_of, text_of_cuts, text_of_shares
 from shoal.engines import CodedTable, Grouped
 from shoal.errors import BrokenPromise
 from shoal.group import facts as facts_of
@@ -49,7 +49,8 @@ def measure(
         loss, percent = None, None
     elif percent is None:
         percent = 100 * (loss or 0.0) / (coded.total * coded.weight)
-    proof = hold_below(proof, value) if proof is not None else None
+    if proof is not None:
+        proof = hold_below(proof, value, noise_of(objective, coded.total, coded.weight, plan.distance))
     return Figures(
         value=value,
         bound=proof.bound if proof else None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shoal.bound import NAMES, again, is_drawn_as_meant, prove
+from shoal.bound import NAMES, again, is_drawn_as_meant, noise_of, prove
 from shoal.check.claims import Claims, ranges_in
 from shoal.check.ends import beyond_ends, coding_of
 from shoal.check.measured import check_receipt
@@ -334,7 +334,8 @@ def bound_findings(
         parameters["cuts"] = exact.bound_cuts
     proof = _again(certificate, coded, task, parameters, None if exact is None else exact.loss)
     if exact is not None and exact.bound is not None and proof is not None:
-        same = math.isclose(proof.bound, exact.bound, rel_tol=1e-6, abs_tol=1e-9)
+        noise = noise_of(certificate.objective, coded.total, coded.weight, plan.distance)
+        same = math.isclose(proof.bound, exact.bound, rel_tol=1e-6, abs_tol=max(1e-9, 2 * noise))
         detail = f"The receipt's bound {'is' if same else 'is not'} what {proof.name} proves."
         yield Finding("exact bound", same, detail)
     if proof is None or not _reaches(proof, certificate.bound):

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal import engines
-from shoal.bound import hold_below
+from shoal.bound import hold_below, noise_of
 from shoal.check.judge import judge
 from shoal.check.series import Line, judge_register, rule_lists
 from shoal.encode import code, survey
@@ -159,7 +159,9 @@ def release_register(
         same = seen is coded and (formed.objective or facts(method).objective) == "loss"
         found = formed.proof if same else None
         proof = at.bound(seen, task, partial(bound_of, "loss", replace(task, stop_at=None), found))
-    receipt = replace(at.seal(opened), figures=_figures(verdict, proof))
+    receipt = replace(
+        at.seal(opened), figures=_figures(verdict, proof, noise_of("loss", seen.total, seen.weight, "span"))
+    )
     certificate = certify(plan, method, seen, grouping, verdict, receipt, {}, known.guessed)
     place = InSeries(
         REGISTER,
@@ -307,10 +309,10 @@ def _counts(
     )
 
 
-def _figures(verdict: Verdict, proof: Any) -> Figures:
+def _figures(verdict: Verdict, proof: Any, noise: float) -> Figures:
     """Every figure, exact: the loss is what the check measured."""
     value = verdict.loss or 0.0
-    proof = hold_below(proof, value) if proof is not None else None
+    proof = hold_below(proof, value, noise) if proof is not None else None
     return Figures(
         value=value,
         bound=proof.bound if proof else None,
