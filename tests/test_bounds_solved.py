@@ -18,7 +18,7 @@ import pytest
 
 import shoal
 from shoal.bound import NAMES, again, border, prove, text_of_cuts, text_of_shares, value_of
-from shoal.bound.border import BoxSearch, prove_in_parts
+from shoal.bound.border import BoxSearch, proof_of_shares, prove_in_parts
 from shoal.bound.boxes import boxes_below
 from shoal.bound.growth import top_share
 from shoal.bound.shares import prove_by_shares
@@ -48,6 +48,7 @@ class Tally:
         self.sharp: Counter[tuple[str, str]] = Counter()
         self.drawn: list[bool] = []
         self.forged: list[bool] = []
+        self.asked = np.zeros(2)  # rows drawn beyond what was to be expected, and the variance of that
 
     def add(self, found: dict[tuple[str, str], float], best: dict[str, float]) -> None:
         """Count what one table had: the highest bound by objective and name."""
@@ -216,6 +217,7 @@ def solve(seed: int, tally: Tally) -> None:
     for objective, value in values_of(case, coded):
         assert best[objective] <= value * (1 + NEAR) + 1e-12, (seed, objective)
     draw(case, coded, luck, best["loss"], tally)
+    draw_all(case, coded, luck, tally)
     tally.forged += forge(case, coded, luck, best)
     publish(case, EFFORTS[seed % 3])
     tally.add(found, best)
@@ -228,6 +230,39 @@ def draw(case: Solved, coded: Coded, luck: np.random.Generator, best: float, tal
         drawn = [proof.bound for proof in cut_proofs(case, coded, luck) if proof.name == border.DRAWN]
     tally.drawn += [bound > best * (1 + NEAR) + 1e-12 for bound in drawn]
     tally.above["loss", border.DRAWN] += max(drawn) > 0
+
+
+def draw_all(case: Solved, coded: Coded, luck: np.random.Generator, tally: Tally) -> None:
+    """Lemma 3 by all draws there are: the chance of those that claim more than all rows pay."""
+    task = task_of(case, "normal", seed=int(luck.integers(0, 2**31)))
+    cuts = cut_into_parts(coded.codes, coded.count, coded.metric, int(luck.integers(1, 4)))
+    part = parts_of(coded.codes, cuts)
+    alive = np.flatnonzero(coded.count)
+    every = int(luck.integers(2, 6))
+    search = BoxSearch(9, 9, 999, every, float(luck.choice([0.1, 0.5, 1.0])) * case.weight)
+
+    def one(row: int, its: BoxSearch) -> float:
+        """What a single row brings if it alone is drawn."""
+        mine = part == part[row]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(border, "_drawn", lambda *_: np.flatnonzero(mine) == row)
+            words = {"metric": coded.metric, "cuts": cuts, "task": task, "search": its}
+            return border.shares_of_part((coded.codes[mine], coded.count[mine]), **words)
+
+    count = coded.count[alive]
+    pays = np.array([one(row, BoxSearch(9, 9, 999, 1)) for row in alive]) / count
+    brings = np.array([one(row, search) for row in alive])
+    total = float(np.minimum(count, every) @ np.minimum(pays, search.cap))
+    chance = np.minimum(1.0, count / every)
+    is_in = (np.arange(2**alive.size)[:, None] >> np.arange(alive.size) & 1).astype(bool)
+    odds = np.where(is_in, chance, 1.0 - chance).prod(axis=1)
+    with pytest.MonkeyPatch.context() as patch:
+        for likely in (0.5, LIKELY, 0.01):
+            patch.setattr(border, "CHANCE", likely)
+            claims = [proof_of_shares([drawn], search, cuts, coded.total).bound for drawn in is_in @ brings]
+            assert odds[np.array(claims) > total * (1 + NEAR) + 1e-12].sum() <= likely
+    drawn = border._drawn(coded.codes, coded.count, every, task.seed)
+    tally.asked += [drawn.sum() - chance.sum(), (chance * (1.0 - chance)).sum()]
 
 
 def forge(case: Solved, coded: Coded, luck: np.random.Generator, best: dict[str, float]) -> Iterator[bool]:
@@ -322,6 +357,7 @@ def check(tally: Tally, tables: int) -> None:
         for name in names:
             assert tally.above[objective, name] >= LEAST * tables / 2000, (objective, name)
     assert np.mean(tally.drawn) <= LIKELY
+    assert abs(tally.asked[0]) <= 5 * np.sqrt(tally.asked[1])
 
 
 def test_no_bound_is_above_the_best_and_no_value_below_it() -> None:
