@@ -11,15 +11,16 @@ Method
     The groups are cut into blocks of some thousand rows; each block is improved by itself, so blocks
     run side by side and the number of threads changes nothing. The next round cuts elsewhere. In a
     block first a sweep of local search: close a group and spread its rows, shrink it and eject the
-    rest, split it, move rows or some of their copies, withhold and give back. Then rebuilds: pool
-    a few near groups around a costly row, build the pool anew by the cheapest crowd first at noisy
-    prices, and keep what is better. Near is what stands beside a row in some sorted orders. In tables of
-    many columns, whose pools have too many boxes, a row changes places with the best row of a near group
-    instead; labels have no order, and as many steps do so as columns are labels. A step is one rebuild
-    tried, or some changes of places. Where there are many steps, groups may become worse at first, by
-    less and less as the end comes near: that leads out of valleys. The best of all rounds is what
-    remains. An effort of a level is one such cycle; one in seconds or steps is a row of cycles, each
-    twice as long as the last and begun at the best so far, so that it may end at any step.
+    rest, split it, move rows or some of their copies, withhold and give back. Then rebuilds: pool a few
+    near groups around a costly row, build the pool anew by the cheapest crowd first at noisy prices,
+    and keep what is better. Where no column is a number, a box is filled with its dearest rows. Near is
+    what stands beside a row in some sorted orders. In tables of many columns, whose pools have too many
+    boxes, a row changes places with the best row of a near group instead; labels have no order, and as
+    many steps do so as columns are labels. A step is one rebuild tried, or some changes of places.
+    Where there are many steps, groups may become worse at first, by less and less as the end comes
+    near: that leads out of valleys. The best of all rounds is what remains. An effort of a level is one
+    such cycle; one in seconds or steps is a row of cycles, each twice as long as the last and begun at
+    the best so far, so that it may end at any step.
 
 Cost
     A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes, a change of
@@ -97,7 +98,7 @@ def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
 
 def work_of(k: int) -> float:
     """What a step takes, about, in millionths of a second of one core."""
-    return 30.0 + 9.0 * k
+    return 30.0 + min(9.0 * k, 36.0 + 5.0 * k)  # pools of large groups are rather small
 
 
 def prepare(task: Task) -> None:

@@ -1,8 +1,9 @@
 """Rebuild a few groups at a time: the cheapest crowd first among all boxes of a pool, at noisy prices.
 
-A pool is a handful of near groups. Its rows lie in the order of one axis, the sweep; every other axis
-has a tree over the codes in the pool. Cells are the closed combinations of nodes; in a cell any run of
-rows in sweep order is a box.
+A pool is a handful of near groups. Its rows lie in the order of one axis of numbers, the sweep; every other
+axis has a tree over the codes in the pool. Cells are the closed combinations of nodes; in a cell any run of
+rows in sweep order is a box. Without numbers there is no sweep: a cell is a box, whatever rows are taken,
+so its rows lie by price and the dearest are taken first. Those that are left cost less elsewhere.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.basics.random import draw
+from shoal.kernels.basics.sort import sort_by
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.packed import KIND, LENGTH, PackedMetric
-from shoal.kernels.distance.spans import LINE, SET
+from shoal.kernels.distance.spans import LINE
 from shoal.kernels.improve.pool import (
     FIRST,
     FREE,
@@ -43,10 +45,18 @@ MOST_LOOKS = 1_000
 """Looks at rows for each row of a pool; one with more boxes is left as it is."""
 SMALLER, LARGER, LEAST = 0.9, 0.05, 2.0
 """What becomes of the largest pool, in groups: a part of it after too many boxes, else a bit more."""
+AT_K, MOST_SMALL = 25.0, 1.5
+"""Small pools win more for their work, the more so the larger k is: the power by which they are preferred
+grows by 1 for every AT_K, and by no more than MOST_SMALL."""
 DRAWS = 3
 """Draws of prices per pool: its boxes are listed once."""
-BY_SHARE, LOW_SHARE, HIGH_SHARE = 0.5, 0.5, 1.1
-"""How often rows are priced by their shares where these are known, and by which part of them."""
+BY_SHARE, LOW_SHARE, HIGH_SHARE, HIGH_COST = 0.5, 0.5, 1.1, 1.2
+"""How often rows are priced by their shares where these are known; by which part of them, and by which
+part of what their groups cost."""
+LARGE_K, LOWER = 40, (0.15, 0.4)
+"""From here on lower prices win more: these parts of a share and of a cost are taken off."""
+SPARED = 0.5
+"""How often rows that are priced by their groups are left out of boxes that cost more than their part."""
 
 
 def rebuild(
@@ -176,8 +186,8 @@ def _find_cells(scratch, k, rows, order, used, leaves, nodes, cap):
 def _plant_all(packed, codes, scratch, rows, leaves, nodes, order):
     """Before a rebuild: plant each axis's tree, choose the sweep; the axes to cut by, widest spread first.
 
-    Sweeps the line with most codes in the pool, or the tree if there is no line. Returns the sweep, -1
-    if there is none, and how many axes there are in `order`.
+    Sweeps the line with most codes in the pool. Returns the sweep, -1 if there is none, and how many axes
+    there are in `order`.
     """
     axes = codes.shape[1]
     pool = scratch.pool
@@ -197,10 +207,8 @@ def _plant_all(packed, codes, scratch, rows, leaves, nodes, order):
             scratch.node_cost,
             scratch.above,
         )
-        kind = packed.shape[axis, KIND]
-        rank = leaves[axis] + (1_000_000 if kind == LINE and leaves[axis] > 1 else 0)
-        if kind != SET and rank > best:
-            best = rank
+        if packed.shape[axis, KIND] == LINE and leaves[axis] > best:
+            best = leaves[axis]
             sweep = axis
     spread = np.empty(axes, dtype=np.int64)
     tally = np.empty(MOST_LEAVES, dtype=np.int64)
@@ -227,6 +235,38 @@ def _plant_all(packed, codes, scratch, rows, leaves, nodes, order):
     return sweep, used
 
 
+@inner
+def _list_cells(cell, entry, cells, rows, begin, cell_of):
+    """Of a pool without a sweep: the cells that hold each row, from `begin` of the row on."""
+    for t in range(rows + 1):
+        begin[t] = 0
+    for e in range(cell[cells - 1, 0] + cell[cells - 1, 1]):
+        begin[entry[e]] += 1
+    for t in range(rows):
+        begin[t + 1] += begin[t]
+    for c in range(cells - 1, -1, -1):
+        for e in range(cell[c, 0], cell[c, 0] + cell[c, 1]):
+            begin[entry[e]] -= 1
+            cell_of[begin[entry[e]]] = c
+
+
+@inner
+def _fill_cells(cell, entry, cells, rows, price, begin, cell_of, far, ranked):
+    """Put the rows of a pool without a sweep into their cells once more, the dearest first."""
+    for c in range(cells):
+        cell[c, 1] = 0
+    for t in range(rows):
+        far[t] = -price[t]
+        ranked[t] = t
+    sort_by(far, ranked, rows)
+    for at in range(rows):
+        t = ranked[at]
+        for e in range(begin[t], begin[t + 1]):
+            c = cell_of[e]
+            entry[cell[c, 0] + cell[c, 1]] = t
+            cell[c, 1] += 1
+
+
 @entry
 def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
     """Rebuild pools, so many tries: boxes of a pool, trials at noisy prices, the better one adopted."""
@@ -241,14 +281,22 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
     axes = state.codes.shape[1]
     by_axis = np.empty((3, axes), dtype=np.int64)
     leaves, nodes, order = by_axis[0], by_axis[1], by_axis[2]
-    kept_price = np.empty(MOST_ROWS)
-    kept = np.empty(MOST_ROWS + MOST_CELLS + MOST_ENTRIES, dtype=np.int64)
+    kept_price, far = np.empty(MOST_ROWS), np.empty(MOST_ROWS)
+    by_row = np.empty((3, MOST_ROWS + 1), dtype=np.int64)
+    kept_free, begin, ranked = by_row[0], by_row[1], by_row[2]
+    kept_length = np.empty(MOST_CELLS, dtype=np.int64)
+    kept = np.empty(MOST_ENTRIES, dtype=np.int64)  # entries of cells, or without a sweep cells of rows
+    power = 1.0 + min(k / AT_K, MOST_SMALL)
+    low_share, high_share, high_cost = LOW_SHARE, HIGH_SHARE, HIGH_COST
+    if k >= LARGE_K:
+        low_share, high_share = low_share - LOWER[0], high_share - LOWER[0]
+        high_cost -= LOWER[1]
     total = 0.0
     shares = scratch.share
     mean = mean_excess(state, shares)
     largest = np.float64(chosen.size)
     for _ in range(tries):
-        wanted = 2 + np.int64(draw(random) * (largest - 1.0))
+        wanted = 2 + np.int64(draw(random) ** power * (largest - 1.0))
         groups = choose_pool(packed, state, random, shares, mean, k, wanted, chosen, score)
         if groups < 2:
             continue
@@ -275,31 +323,39 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
         entries = cell[cells - 1, 0] + cell[cells - 1, 1]
         for t in range(rows):
             kept_price[t] = price[t]
-            kept[t] = pool[t, FREE]
-        for c in range(cells):
-            kept[MOST_ROWS + c] = cell[c, 1]
-        for e in range(entries):
-            kept[MOST_ROWS + MOST_CELLS + e] = entry[e]
+            kept_free[t] = pool[t, FREE]
+        if sweep < 0:
+            _list_cells(cell, entry, cells, rows, begin, kept)
+        else:
+            for c in range(cells):
+                kept_length[c] = cell[c, 1]
+            for e in range(entries):
+                kept[e] = entry[e]
         limit = old - 1e-9
         if heat > 0.0:
             limit -= heat * old / held * np.log(draw(random))
         for _ in range(DRAWS):
-            level = draw(random) * 1.2
+            level = draw(random) * high_cost
             noise = draw(random) * 0.3
+            least = level * draw(random) if draw(random) < SPARED else 0.0
             by_share = shares.size > 0 and draw(random) < BY_SHARE
             if by_share:
-                level = LOW_SHARE + (HIGH_SHARE - LOW_SHARE) * draw(random)
+                level = low_share + (high_share - low_share) * draw(random)
+                least = 0.0
             top = 0.0
             for t in range(rows):
-                pool[t, FREE] = kept[t]
+                pool[t, FREE] = kept_free[t]
                 price[t] = shares[pool[t, 0]] if by_share else kept_price[t]
                 price[t] *= level * (1.0 + noise * (draw(random) - 0.5))
                 top = max(top, price[t])
-            for c in range(cells):
-                cell[c, 1] = kept[MOST_ROWS + c]
-            for e in range(entries):
-                entry[e] = kept[MOST_ROWS + MOST_CELLS + e]
-            take_runs(packed, scratch, trial, k, cells, sweep, -top, cap)
+            if sweep < 0:
+                _fill_cells(cell, entry, cells, rows, price, begin, kept, far, ranked)
+            else:
+                for c in range(cells):
+                    cell[c, 1] = kept_length[c]
+                for e in range(entries):
+                    entry[e] = kept[e]
+            take_runs(packed, scratch, trial, k, cells, sweep, -top, cap, least)
             new = insert_rest(packed, trial, pool, rows, limit)
             is_other = new < old - 1e-9 or new > old + 1e-9
             is_taken = is_other and new < limit and adopt(state, trial, chosen, groups)

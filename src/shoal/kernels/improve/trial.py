@@ -36,8 +36,12 @@ BUCKETS = 256
 
 
 @inner
-def take_runs(packed, scratch, trial, k, cells, sweep, low, high):
-    """Groups of a trial: take the cheapest run of at least k free records of a pool, again and again."""
+def take_runs(packed, scratch, trial, k, cells, sweep, low, high, least):
+    """Groups of a trial: take the cheapest run of at least k free records of a pool, again and again.
+
+    A row whose price is below `least` times what a cell costs is not taken from there: it may stand in a
+    cheaper one.
+    """
     pool, price, cell_of, entry = scratch.pool, scratch.price, scratch.cell, scratch.entry
     bucket = np.empty(BUCKETS + 1, dtype=np.int64)
     for now in range(BUCKETS + 1):
@@ -62,7 +66,7 @@ def take_runs(packed, scratch, trial, k, cells, sweep, low, high):
             for e in range(start, stop):
                 row = entry[e]
                 free = pool[row, FREE]
-                if free == 0:
+                if free == 0 or price[row] < least * scratch.cell_cost[cell]:
                     continue
                 entry[write] = row
                 write += 1
