@@ -42,7 +42,7 @@ def kernels(tmp_path) -> Path:
     for place in (folder.parent, folder / "compile", folder / "wide", folder / "deep"):
         (place / "__init__.py").touch()
     shutil.copy(fresh.KERNELS / "__init__.py", folder)
-    for name in ("fresh.py", "whole.py", "decorators.py"):
+    for name in ("fresh.py", "lean.py", "whole.py", "decorators.py"):
         shutil.copy(fresh.KERNELS / "compile" / name, folder / "compile")
     (folder / "wide" / "outer.py").write_text(OUTER)
     (folder / "deep" / "inside.py").write_text(INSIDE.format(more=1))

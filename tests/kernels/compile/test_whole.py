@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from numba.core.registry import cpu_target
 
-from shoal.kernels.compile import fresh
+from shoal.kernels.compile import fresh, whole
 
 DEEP = """import numpy as np
 from shoal.kernels.compile.decorators import entry, inlined, inner, leaf
@@ -69,7 +70,7 @@ def kernels(tmp_path) -> Path:
     for place in (folder.parent, folder / "compile"):
         (place / "__init__.py").touch()
     shutil.copy(fresh.KERNELS / "__init__.py", folder)
-    for name in ("fresh.py", "whole.py", "decorators.py"):
+    for name in ("fresh.py", "lean.py", "whole.py", "decorators.py"):
         shutil.copy(fresh.KERNELS / "compile" / name, folder / "compile")
     (folder / "deep.py").write_text(DEEP)
     return folder
@@ -105,3 +106,20 @@ setattr(home, word, its_own)
 def test_a_numba_that_differs_compiles_in_its_own_way(kernels):
     assert ask(kernels, DIFFERS).startswith("12 33 7 0")
     assert any(path.name.startswith("deep.deepest-") for path in kernels.rglob("*.nbi"))
+
+
+def test_parts_are_linked_after_those_that_call_them():
+    """LLVM leaves out what nothing calls yet, and a kernel that misses a part would call nowhere."""
+    made = {name: _library(whole._PartLibrary, name) for name in "abcd"}
+    calls = {"a": "db", "b": "cd", "c": "d", "d": ""}
+    for name, called in calls.items():
+        made[name]._linking_libraries = [made[one] for one in called]
+    entry = _library(whole._WholeLibrary, "entry")
+    entry._linking_libraries = [made[one] for one in "dac"]
+    order = [library.name for library in whole.callers_first(entry)]
+    assert sorted(order) == list("abcd")
+    assert all(order.index(name) < order.index(one) for name, called in calls.items() for one in called)
+
+
+def _library(kind, name):
+    return kind(cpu_target.target_context.codegen(), name)

@@ -18,7 +18,7 @@ from shoal.kernels.compile.whole import AsPart, AsWhole, can_join
 __all__ = ["entry", "inlined", "inner", "leaf"]
 
 _KEPT = can_keep()
-_ENTRY: dict[str, Any] = {"cache": _KEPT, "nogil": True}
+_ENTRY: dict[str, Any] = {"cache": _KEPT, "nogil": True, "no_cfunc_wrapper": True}
 _INSIDE: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 if can_join():
     _ENTRY["pipeline_class"] = AsWhole

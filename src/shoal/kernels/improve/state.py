@@ -272,7 +272,7 @@ def add_row(shape, stock, codes, row, held, box, bits, g):
             box[g, 1, axis] = code
 
 
-@entry
+@inner
 def box_without(packed, state, g, skip, box, bits, at):
     """Write the state's box of group g without piece `skip` as box `at`; its cost, 0 if nothing is left."""
     piece = state.piece
