@@ -19,6 +19,7 @@ from shoal.group.improve.cycles import improve, percent_of
 from shoal.group.rules import enforce as rules
 from shoal.group.rules.enforce import check_feasible, enforce
 from shoal.model.coded import Coded
+from shoal.model.facts import Facts
 from shoal.model.fields import explained
 from shoal.model.figures import round_down
 from shoal.model.grouping import Grouping, Proof
@@ -102,6 +103,11 @@ def anonymize(
     if matrix is not None and plan.distance == "span":
         plan = replace(plan, distance="matrix")
     at, plan = engines.settle(plan, frame)
+    if plan.engine == "memory":  # the others know where their parts are grouped
+        method = choose() if plan.method == "auto" else plan.method
+        about = facts(method)
+        improves = _will_improve(about, plan.improve, fill_options(method, plan.options))
+        _prepare(about, plan.threads, progress, improves=improves, obeys=bool(plan.rules))
     with threads(plan.threads):
         table = at.open(frame, plan, secret)
         progress("encoding", 0.0)
@@ -173,13 +179,9 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     """
     about = facts(method)
     check_feasible(coded, task.k)
-    always = about.improves and bool(task.options.get("search", True))
-    will_improve = about.objective == "loss" and (task.improve or always)
+    will_improve = _will_improve(about, task.improve, task.options)
     obeys_itself = about.obeys == "itself"
-    if will_improve:
-        cycles.prepare(task)
-    if coded.held is not None and not obeys_itself:
-        rules.prepare(task)
+    _prepare(about, task.threads, task.progress, improves=will_improve, obeys=coded.held is not None)
     grouping: Grouping = load(method).group(coded if obeys_itself else coded.plain, task)
     if about.objective == "loss" and (task.stop_at is not None or (will_improve and task.guided)):
         # improvement learns from the bound what groups ought to cost, and when it is enough
@@ -192,6 +194,19 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
         task.progress("enforcing rules", 0.0)
         grouping = enforce(coded, grouping, task, about)
     return grouping
+
+
+def _will_improve(about: Facts, asked: bool, options: Mapping[str, Any]) -> bool:
+    """Whether what a method finds is improved."""
+    return about.objective == "loss" and (asked or (about.improves and bool(options.get("search", True))))
+
+
+def _prepare(about: Facts, threads: int, progress: Progress, *, improves: bool, obeys: bool) -> None:
+    """On a machine's first run have compiled meanwhile what is needed later."""
+    if improves:
+        cycles.prepare(threads, progress)
+    if obeys and about.obeys != "itself":
+        rules.prepare(threads, progress)
 
 
 def _tell_floor(coded: Coded, task: Task, proof: Proof | None) -> None:

@@ -14,7 +14,7 @@ from shoal.kernels.rules.trade import trade_records
 
 IMPROVE, RULES = "shoal.kernels.improve.first_run", "shoal.group.rules.ahead"
 KEPT = {
-    IMPROVE: {"rebuild._rebuild", "state._fill", "approximate._compare"},
+    IMPROVE: {"rebuild._rebuild", "local_search._sweep", "state._fill", "approximate._compare"},
     RULES: {"chains._chain_inplace", "enforce.enforce_rules", "trade.trade_records"},
 }
 """What each leaves in the cache, the last one last needed."""
@@ -62,10 +62,13 @@ def _versions(folder):
 
 def test_each_is_started_once_and_waited_for(cold):
     assert ahead.begin(IMPROVE, trade_records)
-    assert not ahead.begin(IMPROVE, trade_records)
-    assert ahead.begin(RULES, trade_records)
     first = ahead._helpers[IMPROVE]
+    assert ahead.begin(IMPROVE, trade_records)
+    assert ahead._helpers[IMPROVE] is first
+    assert ahead.begin(RULES, trade_records)
     first.kill()  # as if it had failed
+    first.wait()
+    assert not ahead.begin(IMPROVE, trade_records)
     ahead.wait(IMPROVE)
     assert first.returncode is not None
     assert list(ahead._helpers) == [RULES]

@@ -55,7 +55,7 @@ from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, draw_orders, 
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, TREE
 from shoal.model.grouping import WITHHELD, Grouping
-from shoal.model.task import Doing, Effort, Task
+from shoal.model.task import Doing, Effort, Progress, Task
 
 __all__ = ["improve", "percent_of", "prepare", "steps_of", "work_of"]
 
@@ -101,10 +101,10 @@ def work_of(k: int) -> float:
     return 30.0 + min(9.0 * k, 36.0 + 5.0 * k)  # pools of large groups are rather small
 
 
-def prepare(task: Task) -> None:
+def prepare(threads: int, progress: Progress) -> None:
     """Say that `improve` will be called: on a machine's first run its kernels are compiled meanwhile."""
-    if task.threads != 1 and first_run.begin():
-        task.progress("compiling, once on this machine", 0.0)
+    if threads != 1 and first_run.begin():
+        progress("compiling, once on this machine", 0.0)
 
 
 def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:

@@ -58,7 +58,7 @@ from shoal.kernels.rules.violation import make_tallies
 from shoal.model.coded import Coded, Held
 from shoal.model.facts import Facts
 from shoal.model.grouping import WITHHELD, Grouping
-from shoal.model.task import Task
+from shoal.model.task import Progress, Task
 
 __all__ = ["MODES", "check_feasible", "enforce", "prepare"]
 
@@ -96,10 +96,10 @@ def check_feasible(coded: Coded, k: int) -> None:
             raise error
 
 
-def prepare(task: Task) -> None:
+def prepare(threads: int, progress: Progress) -> None:
     """Say that `enforce` will be called: on a machine's first run its kernels are compiled meanwhile."""
-    if task.threads != 1 and ahead.begin():
-        task.progress("compiling, once on this machine", 0.0)
+    if threads != 1 and ahead.begin():
+        progress("compiling, once on this machine", 0.0)
 
 
 def enforce(coded: Coded, grouping: Grouping, task: Task, facts: Facts) -> Grouping:

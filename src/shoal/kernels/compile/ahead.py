@@ -32,10 +32,13 @@ _waiting = Lock()
 def begin(module: str, last: Any) -> bool:
     """Compile ahead: start a Python that runs `module`, if a core is there and `last` is not kept.
 
-    Tells whether it did.
+    Tells whether one runs.
     """
+    helper = _helpers.get(module)
+    if helper is not None:
+        return helper.poll() is None
     is_python = Path(sys.executable or "").name.startswith("python")  # not a program that embeds one
-    if module in _helpers or not is_python or (os.cpu_count() or 1) < 2 or not _is_cold(last):
+    if not is_python or (os.cpu_count() or 1) < 2 or not _is_cold(last):
         return False
     try:
         helper = subprocess.Popen(
@@ -43,6 +46,7 @@ def begin(module: str, last: Any) -> bool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"},  # nobody sees them
         )
     except OSError:  # then this Python compiles everything itself
         return False

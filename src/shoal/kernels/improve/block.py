@@ -52,6 +52,7 @@ def improve_block(
     orders of the axes in which near rows are sought, unless `near` lists them as `list_near` does. With
     `heat` the loss won may be below 0. `share` is what each row contributes to a bound, or empty.
     """
+    first_run.wait()
     own, packed = pack_metric(metric, codes)
     if near is None:
         near = list_near(own, packed, LISTED, orders)
@@ -59,7 +60,6 @@ def improve_block(
     won = sweep(packed, state, k) if with_sweep else 0.0
     pools = _pools(packed, tries)
     if pools > 0:
-        first_run.wait()
         won += rebuild(packed, state, k, pools, seed, heat, share)
     if pools < tries:
         won += swap_rows(

@@ -6,6 +6,7 @@ import numpy as np
 
 from shoal.kernels.compile import ahead
 from shoal.kernels.improve import rebuild
+from shoal.kernels.improve.local_search import sweep
 from shoal.kernels.improve.state import load_state
 from shoal.kernels.neighbours.approximate import list_near
 
@@ -30,6 +31,7 @@ def _compile() -> None:
     near = list_near(own, packed, 2, np.zeros((1, 1), dtype=np.int64))
     group = np.array([0, 1, 0, 1], dtype=np.int32)
     state = load_state(own, packed, near, 2, np.arange(4), group, np.ones(4, dtype=np.int64), 0, 1.0)
+    sweep(packed, state, 2)
     rebuild.rebuild(packed, state, 2, 1, 0, 0.0, np.zeros(0))
 
 
