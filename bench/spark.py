@@ -30,8 +30,12 @@ import shoal
 TICK = os.sysconf("SC_CLK_TCK")
 
 
+_seen: dict[tuple[int, str], int] = {}
+"""Ticks of every process that was seen below this one: Spark's workers end, and nobody adds theirs up."""
+
+
 def used_below() -> tuple[float, float]:
-    """CPU seconds and GiB of this process and all below it, those that ended among them."""
+    """CPU seconds and GiB of this process and all below it, those that were seen before they ended too."""
     parent, stat = {}, {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -41,15 +45,16 @@ def used_below() -> tuple[float, float]:
         except OSError:
             continue
         parent[int(name)] = int(words[1])
-        stat[int(name)] = (sum(map(int, words[11:15])), int(words[21]) * 4096)
-    used = held = 0
-    for one, (ticks, size) in stat.items():
+        stat[int(name)] = (words[19], sum(map(int, words[11:13])), int(words[21]) * 4096)
+    held = 0
+    for one, (born, ticks, size) in stat.items():
         above = one
         while above and above != os.getpid():
             above = parent.get(above, 0)
         if above:
-            used, held = used + ticks, held + size
-    return used / TICK, held / 2**30
+            _seen[one, born] = ticks
+            held += size
+    return sum(list(_seen.values())) / TICK, held / 2**30
 
 
 class Meter:

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from mixed_tables import mixed_table, mixed_words
-from shoal.check.in_order import judge_in_order
+from shoal.check.in_order import Stretch, follow, judge_in_order
 from shoal.check.judge import judge
 from shoal.encode import encode
 from shoal.model.coded import Coded
@@ -42,6 +42,28 @@ def case(**more: Any) -> tuple[pl.DataFrame, Plan, Coded]:
 
 def judged(table: pl.DataFrame, plan: Plan, coded: Coded, rows: int = 37) -> Verdict:
     return judge_in_order(in_parts(table, rows), table.columns, plan, coded.columns, withheld=0)
+
+
+def stretch(*classes: tuple[str | None, str | None]) -> Stretch:
+    return Stretch.of(pl.DataFrame(classes, schema=["a", "b"], orient="row"))
+
+
+def test_stretches_that_share_no_class_follow_each_other() -> None:
+    one, two = stretch(("a", "x"), ("a", None)), stretch(("b", "x"))
+    three = stretch(("b", "y"), (None, "a"))
+    assert all(some.rises for some in (one, two, three))
+    assert follow([three, one, two])
+    assert follow([two])
+    assert follow([])
+    assert not follow([one, two, three, two])  # a class in two places
+    assert not follow([stretch(("a", "x"), ("b", "x")), two])
+    assert not follow([stretch(("a", "x"), ("c", "x")), two])  # inside the other
+    assert not follow([one, stretch(("b", "x"), ("b", "a"))])
+    assert Stretch.of(pl.DataFrame({"a": ["b"], "b": ["x"]}), one).rises
+    assert not Stretch.of(
+        pl.DataFrame({"a": ["a"], "b": [None]}, schema_overrides={"b": pl.String}), one
+    ).rises
+    assert not Stretch.of(pl.DataFrame({"a": ["a"], "b": ["z"]}), one).rises
 
 
 @pytest.mark.parametrize("rows", [1, 7, 600])

@@ -299,6 +299,44 @@ def test_what_fails_the_check_or_changed_is_not_written(release: shoal.Release, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_class_in_two_places_does_not_pass(spark: Any, frame: pl.DataFrame, known: pl.DataFrame) -> None:
+    from shoal.encode import encode
+    from shoal.engines.spark.judge import judge_frame
+    from shoal.engines.spark.write import content_of
+
+    plan = shoal.Plan(**mixed_words())
+    columns = encode(frame, plan).columns
+
+    def judged(*parts: pl.DataFrame) -> tuple[Any, list[int], Any]:
+        lines = pl.concat([one.with_columns(task=pl.lit(at)) for at, one in enumerate(parts)])
+        rows = spark.createDataFrame(lines.with_row_index("row").cast({"row": pl.Int64}).to_arrow())
+        table = (
+            rows.repartitionById(len(parts), rows["task"]).sortWithinPartitions("row").drop("row", "task")
+        )
+        verdict, content = judge_frame(table, known.columns, plan, columns, withheld=0)
+        return verdict, content, content_of(table, known.columns)
+
+    heads = known.select(pl.struct(QUASI).rle_id()).to_series()
+    cut = int((heads < 100).sum())
+    verdict, content, again = judged(known[cut:], known[:cut])  # whole classes, in any order of tasks
+    assert verdict.has_passed
+    assert content == again
+    inside = int(np.flatnonzero(np.diff(heads.to_numpy()) == 0)[200]) + 1
+    for parts in (
+        (known[:inside], known[inside:]),  # a class of which each holds some
+        (known[:cut:2], known[1:cut:2], known[cut:]),
+        (known.reverse(),),
+    ):
+        verdict, other, again = judged(*parts)
+        assert not verdict.has_passed
+        assert "The lines do not stand in the order" in " ".join(verdict.reasons)
+        assert other == again == content  # the same rows in another order
+    blank = known.with_columns(
+        ill=known["cost"].cast(pl.String), cost=known["ill"].str.len_bytes().cast(pl.Int64)
+    )
+    assert judged(blank)[1] != content
+
+
 def test_a_failing_worker_says_no_cell(
     spark: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Task
-from shoal.recode.faces import Faces, cells_of, faces_of, join_faces, order_of, ranks_of
+from shoal.recode.faces import Faces, cells_of, faces_of, join_faces
 from shoal.recode.generalize import generalize
 
 
@@ -34,27 +34,6 @@ def test_cells_are_those_of_a_table_in_memory(grouped: tuple[Plan, Coded, Groupi
     assert float(lost @ faces.size) == pytest.approx(value_of("loss", coded, grouping))
 
 
-def test_classes_stand_in_the_order_of_their_texts(grouped: tuple[Plan, Coded, Grouping]) -> None:
-    plan, coded, grouping = grouped
-    faces, _ = faces_of(coded, grouping)
-    rank, one = ranks_of(coded.columns, faces)
-    texts = generalize(coded, grouping, plan)
-    classes = cells(coded, faces.take(one))
-    assert classes.equals(texts.unique().sort(texts.columns, nulls_last=True))
-    assert classes[pl.Series(rank)].equals(texts)
-
-
-def test_an_order_rises_with_the_first_columns_whoever_asks(grouped: tuple[Plan, Coded, Grouping]) -> None:
-    _, coded, grouping = grouped
-    faces, _ = faces_of(coded, grouping)
-    _, one = ranks_of(coded.columns, faces)
-    order = order_of(coded.columns, faces)
-    assert (np.diff(order[one]) >= 0).all()
-    assert np.unique(order).size > 10
-    some = np.arange(0, faces.groups, 3)
-    assert np.array_equal(order_of(coded.columns, faces.take(some)), order[some])
-
-
 def test_faces_of_parts_join_into_those_of_the_whole(grouped: tuple[Plan, Coded, Grouping]) -> None:
     _, coded, grouping = grouped
     faces, _ = faces_of(coded, grouping)
@@ -68,14 +47,3 @@ def test_faces_of_parts_join_into_those_of_the_whole(grouped: tuple[Plan, Coded,
     assert joined.size.sum() == coded.total
     texts = [cells(coded, one).with_columns(size=pl.Series(one.size)) for one in (faces, joined)]
     assert texts[0].sort(pl.all()).equals(texts[1].sort(pl.all()))
-
-
-def test_numbers_that_begin_alike_stand_in_the_order_of_texts() -> None:
-    values = [-10.5, -1.0, 1.0, 5.0, 10.0, 15.0, 50.0, 100.0, 1e16, None]
-    coded = encode(pl.DataFrame({"x": values}), Plan(k=2, quasi=("x",)))
-    low, high = np.triu_indices(len(values))
-    faces = Faces((low,), (high,), np.ones(low.size, dtype=np.int64), ((),))
-    texts = cells_of(coded.columns[0], faces, 0)
-    rank, one = ranks_of(coded.columns, faces)
-    assert texts.gather(one).equals(texts.unique().sort(nulls_last=True))
-    assert rank.max() + 1 == texts.n_unique()

@@ -7,7 +7,9 @@ remembers little counts every class. Where they do not rise, the table does not 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -20,7 +22,41 @@ from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
 
-__all__ = ["judge_in_order"]
+__all__ = ["DISORDER", "Stretch", "follow", "judge_in_order"]
+
+Cells = tuple[str | None, ...]
+DISORDER = (
+    "The lines do not stand in the order of their published cells, so a class may stand in two places and "
+    "cannot be counted."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some lines of a table: the cells of their first and last class, and whether classes rise between."""
+
+    first: Cells
+    last: Cells
+    rises: bool
+
+    @classmethod
+    def of(cls, heads: pl.DataFrame, before: Stretch | None = None) -> Stretch:
+        """From a line of each class, in their order, after the classes of another."""
+        first, last = heads.row(0), heads.row(-1)
+        if before is None:
+            return cls(first, last, rises(heads))
+        return cls(before.first, last, before.rises and _key(before.last) < _key(first) and rises(heads))
+
+
+def follow(stretches: Iterable[Stretch]) -> bool:
+    """Whether stretches, which come in any order, rise and share no class: each ends before the next."""
+    every = sorted(stretches, key=lambda one: _key(one.first))
+    apart = all(_key(one.last) < _key(other.first) for one, other in itertools.pairwise(every))
+    return apart and all(one.rises for one in every)
+
+
+def _key(cells: Cells) -> tuple[tuple[bool, str], ...]:
+    return tuple((cell is None, cell or "") for cell in cells)
 
 
 def judge_in_order(
@@ -46,19 +82,13 @@ def judge_in_order(
         reasons += ("Nobody said whom the published rows belong to: persons cannot be counted.",)
     spreads = {name: ValuesThere.of(lines, name, count) for name in sensitive}
     tally = JudgedClasses(plan, columns, spreads, trees or {})
-    last: pl.DataFrame | None = None
-    in_order = True
+    seen: Stretch | None = None
     for part in whole_classes(lines, quasi, sensitive, count):
         shown = part.select(quasi)
-        heads = shown[np.flatnonzero(changes(shown))]
-        in_order &= rises(heads if last is None else pl.concat([last, heads], how="vertical_relaxed"))
-        last = heads[-1:]
+        seen = Stretch.of(shown[np.flatnonzero(changes(shown))], seen)
         tally.add(part, quasi)
-    if not in_order:
-        reasons += (
-            "The lines do not stand in the order of their published cells, so a class may stand in two "
-            "places and cannot be counted.",
-        )
+    if seen is not None and not seen.rises:
+        reasons += (DISORDER,)
     if persons is not None:
         tally.stand(standing_by_class(class_ends(lines, quasi), persons))
     return tally.verdict(names, reasons, withheld=withheld)

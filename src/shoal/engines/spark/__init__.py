@@ -20,12 +20,21 @@ from shoal.engines import Engine
 from shoal.engines.parts import in_unit
 from shoal.engines.spark.bound import prove_on_workers
 from shoal.engines.spark.few import group_few
+from shoal.engines.spark.finish import finish
 from shoal.engines.spark.group import group_parts
 from shoal.engines.spark.judge import judge_frame
 from shoal.engines.spark.survey import open_frame, repeats_of, survey_frame
 from shoal.engines.spark.tuples import code_frame
-from shoal.engines.spark.values import PERSON, InSpark, OnSpark, PartsSolved, SparkTable, SurveyedInSpark
-from shoal.engines.spark.write import content_by, content_of, write_published
+from shoal.engines.spark.values import (
+    PERSON,
+    InSpark,
+    Kept,
+    OnSpark,
+    PartsSolved,
+    SparkTable,
+    SurveyedInSpark,
+)
+from shoal.engines.spark.write import write_published
 from shoal.engines.stream import ENGINE as STREAM
 from shoal.engines.stream import in_parts
 from shoal.errors import DataError, PlanError
@@ -113,9 +122,11 @@ class Spark:
     def recode(
         self, table: SparkTable, coded: InSpark, grouping: PartsSolved, plan: Plan, progress: Progress
     ) -> OnSpark:
-        """The cells were published where the groups were made."""
+        """Rows are sorted by what their groups publish, and printed."""
+        progress("sorting rows", 0.0)
         names = (*plan.quasi, *plan.sensitive, *plan.keep)
-        return OnSpark(grouping.rows, names, len(grouping.accounts))
+        rows = sum(one.records for one in grouping.accounts)
+        return OnSpark(Kept(finish(grouping.rows.frame, coded.about, rows)), names, len(grouping.accounts))
 
     def check(
         self,
@@ -127,24 +138,18 @@ class Spark:
         *,
         withheld: int,
     ) -> Verdict:
-        """The independent judge groups the finished table once more."""
-        rows, counts = published.rows_only(), {}
-        if plan.sensitive:  # one pass for both
-            first = plan.sensitive[0]
-            published.content[:], counts[first] = content_by(rows, published.names, first)
-        else:
-            published.content[:] = content_of(rows, published.names)
+        """The independent judge reads the finished table, and sums up what its rows are recognised by."""
         has_unit = plan.whom.unit is not None
-        return judge_frame(
-            published.with_persons() if has_unit else rows,
+        verdict, published.content[:] = judge_frame(
+            published.with_persons() if has_unit else published.frame(),
             published.names,
             plan,
             coded.columns,
             withheld=withheld,
             person=PERSON if has_unit else None,
             trees=coded.about.ruled.trees,
-            counts=counts,
         )
+        return verdict
 
     def whom(
         self, table: SparkTable, published: OnSpark, plan: Plan, coded: InSpark

@@ -7,13 +7,18 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 from shoal import errors
 from shoal.engines.spark.worker import MARK
 from shoal.errors import BrokenPromise, DataError, ShoalError, TooFewRows
 
-__all__ = ["collected", "in_own_words", "is_connected", "named", "renamed"]
+__all__ = ["collected", "in_own_words", "is_connected", "named", "renamed", "row_hash"]
+
+
+BITS = 30
+"""Columns whose missing cells share a whole number."""
 
 
 def named(name: str) -> Any:
@@ -26,6 +31,20 @@ def named(name: str) -> Any:
 def renamed(frame: Any, names: Sequence[str], to: Sequence[str]) -> Any:
     """Some columns under other names."""
     return frame.select(*(named(name).alias(other) for name, other in zip(names, to, strict=True)))
+
+
+def row_hash(names: Sequence[str]) -> Any:
+    """A hash of 64 bits of the cells of each row, and of where they are missing."""
+    from pyspark.sql import functions as f
+
+    missing = []
+    for first in range(0, len(names), BITS):  # null cells say nothing to a hash, wherever they stand
+        bits = [
+            f.when(named(name).isNull(), 1 << at).otherwise(0)
+            for at, name in enumerate(names[first : first + BITS])
+        ]
+        missing.append(reduce(lambda one, other: one.bitwiseOR(other), bits))
+    return f.xxhash64(*missing, *map(named, names))
 
 
 def is_connected(frame: Any) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from shoal.bound.border import BoxSearch, proof_of_shares, search_for, shares_of_part
 from shoal.encode.keys import unpack_keys
 from shoal.engines.spark.ask import collected
-from shoal.engines.spark.group import route_all
+from shoal.engines.spark.route import route_all
 from shoal.engines.spark.send import of_group
 from shoal.engines.spark.tuples import key_names
 from shoal.engines.spark.values import InSpark

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from shoal.encode.keys import joined
 from shoal.engines.parts import Work
+from shoal.engines.spark.accounts import account_of
 from shoal.engines.spark.ask import collected
-from shoal.engines.spark.group import account_of, cells_by_group, published_names, published_schema
+from shoal.engines.spark.finish import fields_by_group, solved_names, solved_schema
 from shoal.engines.spark.send import of_batches
 from shoal.engines.spark.tuples import carried_names
 from shoal.engines.spark.values import ACCOUNT, InSpark, Kept, PartsSolved
@@ -27,6 +28,7 @@ from shoal.model.grouping import WITHHELD
 from shoal.model.plan import Plan
 from shoal.model.task import Task
 from shoal.recode.faces import faces_of
+from shoal.recode.order import InOrder
 
 __all__ = ["deal_copies", "draw_luck", "find_copies", "group_few", "publish_rows"]
 
@@ -75,8 +77,8 @@ def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved
         np.cumsum(copies) - copies,
         np.cumsum(grouping.count[dealt]),
         grouping.group[dealt],
-        tuple(cells_by_group(coded.columns, faces)),
-        tuple(published_names(coded.about)),
+        tuple(fields_by_group(InOrder(coded.columns), faces)),
+        tuple(solved_names(coded.about)),
         plan.seed,
         plan.whom.unit is not None,
     )
@@ -109,7 +111,7 @@ def _placed(coded: InSpark, plan: Plan, about: _Placing) -> Any:
     from pyspark.sql.window import Window
 
     rows = coded.rows.frame
-    schema = published_schema(coded, plan)
+    schema = solved_schema(coded, coded.about)
     done = rows.mapInArrow(of_batches(publish_rows, about), schema)
     if not about.shared.any():
         return done
@@ -186,8 +188,7 @@ def deal_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _published(about: _Placing, group: NDArray[np.int32], carried: list[Any], found: Integers) -> Any:
-    order = np.argsort(group, kind="stable")
-    order = order[group[order] >= 0]
+    order = np.flatnonzero(group >= 0)
     place = pa.array(group[order])
     arrays = [cells.take(place) for cells in about.cells]
     arrays += [one.take(pa.array(order)) for one in carried]

@@ -1,8 +1,8 @@
-"""A finished table on Spark, judged by its classes: Spark groups and counts them, workers measure them.
+"""A finished table on Spark, judged by its classes where it is kept: workers read, count and measure.
 
-Nothing of what made the table is used: its rows, the plan and the columns' values. Rows are sent by the
-cells of their quasi-identifiers, so every class is whole wherever it is looked at. Lines are sorted by a
-hash of those cells, then by the cells themselves: whatever the hash, a class stands together.
+Nothing of what made the table is used: its rows, the plan and the columns' values. The cells of the
+quasi-identifiers must rise strictly from class to class in what a worker reads, and what one read must end
+before what another did begins, so no class can stand in two places. Where they do not, it does not pass.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from shoal.check.passing import RECORDS, ValuesThere, whole_classes
+from shoal.check.in_order import DISORDER, Stretch, follow
+from shoal.check.passing import RECORDS, ValuesThere, changes, whole_classes
 from shoal.check.persons import Standing
 from shoal.check.tally import JudgedClasses, quasi_of
-from shoal.engines.spark.ask import collected, named, renamed
+from shoal.engines.spark.ask import collected, named, renamed, row_hash
 from shoal.engines.spark.send import of_batches
 from shoal.model.column import Column
 from shoal.model.hierarchy import Hierarchy
@@ -27,9 +28,6 @@ from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
 
 __all__ = ["judge_frame", "measure_classes"]
-
-LINES = "\0lines"
-"""The column of how many rows a line stands for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,34 +49,31 @@ def judge_frame(
     withheld: int,
     person: str | None = None,
     trees: Mapping[str, Hierarchy] | None = None,
-    counts: Mapping[str, Any] | None = None,
-) -> Verdict:
+) -> tuple[Verdict, list[int]]:
     """Judge a table with the columns `names`, whose cells are texts; see `judge` for what is looked at.
 
-    The column `person` says who stands behind each row, by number; `trees` are those of rules; `counts` are
-    the values of sensitive columns with their rows, where these were counted in this very frame.
+    The column `person` says who stands behind each row, by number; `trees` are those of rules. Also gives
+    what the rows that were judged are recognised by: see `content_of`.
     """
-    from pyspark.sql import functions as f
-
     quasi = quasi_of(names, plan)
     sensitive = [name for name in plan.sensitive if name in names]
-    known = counts or {}
-    spreads = {name: _spread(name, known.get(name) or _counted(frame, name)) for name in sensitive}
+    spreads = {name: _spread(name, _counted(frame, name)) for name in sensitive}
     short = [f"c{at}" for at in range(len(quasi) + len(sensitive))]
-    rows = renamed(frame, [*quasi, *sensitive], short)
-    if sensitive:  # hardly any two rows are alike, so they are not counted before they are sent and sorted
-        by_class = rows.withColumn("h", f.xxhash64(*short[: len(quasi)])).repartition("h")
-        counted = by_class.sortWithinPartitions("h", *short).select(*short, f.lit(1).cast("long"))
-    else:
-        counted = rows.groupBy(*short).agg(f.count(f.lit(1)))
+    cells = [named(name).alias(to) for name, to in zip([*quasi, *sensitive], short, strict=True)]
+    rows = frame.select(*cells, row_hash(names).alias("h"))
     about = _Measuring(tuple(quasi), tuple(sensitive), plan, columns, spreads, trees or {})
-    told = counted.mapInArrow(of_batches(measure_classes, about), "told binary")
+    told = rows.mapInArrow(of_batches(measure_classes, about), "told binary")
     tally = JudgedClasses(plan, columns, {}, {})
+    stretches, content = [], [0, 0, 0]
     for one in collected(told, "checking the finished table").column(0).to_pylist():
-        tally.join(pickle.loads(one))
+        counted, stretch, sums = pickle.loads(one)
+        tally.join(counted)
+        stretches.append(stretch)
+        content = [was + more for was, more in zip(content, sums, strict=True)]
+    reasons = () if follow(stretches) else (DISORDER,)
     if person is not None:
         tally.stand(_standing(frame, quasi, person))
-    return tally.verdict(names, withheld=withheld)
+    return tally.verdict(names, reasons, withheld=withheld), content
 
 
 def _standing(frame: Any, quasi: Sequence[str], person: str) -> Standing:
@@ -111,15 +106,26 @@ def _spread(name: str, counted: Any) -> ValuesThere:
 
 
 def measure_classes(about: _Measuring, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: what is counted of whole classes, whose lines stand together."""
+    """On a worker: what is counted of whole classes, whose lines stand together, and where they end."""
     tally = JudgedClasses(about.plan, about.columns, about.spreads, about.trees)
-    names = [*about.quasi, *about.sensitive, LINES]
+    names = [*about.quasi, *about.sensitive]
+    sums = [0, 0, 0]
 
     def lines(_names: Sequence[str]) -> Iterator[pl.DataFrame]:
         for batch in batches:
-            some: Any = pl.from_arrow(pa.Table.from_batches([batch]).rename_columns(names))
+            hashes = batch.column(len(names)).to_numpy()
+            sums[0] += hashes.size
+            sums[1] += int((hashes & 0xFFFFFFFF).sum())
+            sums[2] += int((hashes.view(np.uint64) >> np.uint64(32)).sum())
+            table = pa.Table.from_batches([batch]).select(range(len(names)))
+            some: Any = pl.from_arrow(table.rename_columns(names))
             yield some.cast({name: about.spreads[name].cells.dtype for name in about.sensitive})
 
-    for part in whole_classes(lines, about.quasi, about.sensitive, LINES):
+    seen: Stretch | None = None
+    for part in whole_classes(lines, about.quasi, about.sensitive, None):
+        shown = part.select(about.quasi)
+        seen = Stretch.of(shown[np.flatnonzero(changes(shown))], seen)
         tally.add(part, about.quasi)
-    yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(tally.counted)], pa.binary())], names=["told"])
+    if seen is not None:
+        told = pickle.dumps((tally.counted, seen, sums))
+        yield pa.RecordBatch.from_arrays([pa.array([told], pa.binary())], names=["told"])

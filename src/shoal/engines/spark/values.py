@@ -23,7 +23,6 @@ from shoal.model.parts import Cuts
 
 __all__ = [
     "ACCOUNT",
-    "ORDER",
     "PERSON",
     "Account",
     "InSpark",
@@ -37,9 +36,7 @@ __all__ = [
 
 PERSON = "\0person"
 """The column of the person behind a row, by number; for the judge alone."""
-ORDER = "\0order"
-"""The column of a number that rises with the published cells of the first columns."""
-ACCOUNT = "\0account"
+ACCOUNT = "a"
 """The column of what a part says of itself; a row that has it is no row of the table."""
 
 
@@ -179,7 +176,7 @@ class PartsSolved:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnSpark:
-    """A finished table where Spark keeps it, in any order; what it holds besides rows has an account.
+    """A finished table where Spark keeps it, in the order of its published cells.
 
     `content` is what its rows were recognised by when they were judged.
     """
@@ -195,19 +192,13 @@ class OnSpark:
         """None: which row went where is not kept."""
         return Groups(np.zeros(0, dtype=np.int32))
 
-    def rows_only(self) -> Any:
-        """The table, its rows in any order."""
-        return self.rows.frame.where(named(ACCOUNT).isNull()).select(*map(named, self.names))
-
     def with_persons(self) -> Any:
-        """The same with the person behind each row, for the judge alone."""
-        return self.rows.frame.where(named(ACCOUNT).isNull()).select(*map(named, (*self.names, PERSON)))
+        """The table with the person behind each row, for the judge alone."""
+        return self.rows.frame.select(*map(named, (*self.names, PERSON)))
 
     def frame(self) -> Any:
-        """The table in the order of its published cells."""
-        rows = self.rows.frame.where(named(ACCOUNT).isNull()).select(*map(named, (ORDER, *self.names)))
-        cells = (named(name).asc_nulls_last() for name in self.names)
-        return rows.orderBy(named(ORDER), *cells).select(*map(named, self.names))
+        """The table."""
+        return self.rows.frame.select(*map(named, self.names))
 
     def first_lines(self) -> str:
         """The first lines as HTML, for notebooks."""

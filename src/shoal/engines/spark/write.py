@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shoal.engines.spark.ask import collected, in_own_words, is_connected, named
+from shoal.engines.spark.ask import collected, in_own_words, is_connected, row_hash
 from shoal.engines.spark.values import OnSpark
 from shoal.errors import NotAnonymous
 from shoal.model.certificate import Certificate
@@ -17,7 +17,7 @@ from shoal.model.receipt import Receipt
 from shoal.model.verdict import Verdict
 from shoal.publish.folder import is_elsewhere, write_elsewhere, write_folder
 
-__all__ = ["content_by", "content_of", "write_published"]
+__all__ = ["content_of", "write_published"]
 
 LINES = 4_000_000
 """Lines of a file, at most: files are read whole to be recognised."""
@@ -26,24 +26,13 @@ SPARE = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "true", "compressio
 
 def content_of(frame: Any, names: Sequence[str]) -> list[int]:
     """What the rows of a table are recognised by, in any order: how many, and sums of their hashes."""
-    found = collected(frame.agg(*_sums(names)), "reading the finished table")
-    return [int(one[0].as_py() or 0) for one in found.columns]
-
-
-def content_by(frame: Any, names: Sequence[str], name: str) -> tuple[list[int], Any]:
-    """The same in one pass with the different values of a column and the rows of each."""
-    found = collected(frame.groupBy(named(name)).agg(*_sums(names)), "reading the finished table")
-    return [sum(one.to_pylist()) for one in found.columns[1:]], found.select([0, 1])
-
-
-def _sums(names: Sequence[str]) -> list[Any]:
     from pyspark.sql import functions as f
 
-    cells = [cell for name in names for cell in (named(name), named(name).isNull())]
-    hashes = [f.xxhash64(f.lit(seed), *cells) for seed in (1, 2)]
-    low = [f.sum(one.bitwiseAND(f.lit(0xFFFFFFFF))) for one in hashes]
-    high = [f.sum(f.shiftrightunsigned(one, 32)) for one in hashes]
-    return [f.count(f.lit(1)), *low, *high]
+    hashed = frame.select(row_hash(names).alias("h"))
+    low, high = f.col("h").bitwiseAND(f.lit(0xFFFFFFFF)), f.shiftrightunsigned("h", 32)
+    asked = hashed.agg(f.count(f.lit(1)), f.sum(low), f.sum(high))
+    found = collected(asked, "reading the finished table")
+    return [int(one[0].as_py() or 0) for one in found.columns]
 
 
 def write_published(

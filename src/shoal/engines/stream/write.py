@@ -24,7 +24,8 @@ from shoal.model.grouping import WITHHELD, Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Progress
 from shoal.read.nameless import Nameless
-from shoal.recode.faces import Faces, cells_of, ranks_of
+from shoal.recode.faces import Faces, cells_of
+from shoal.recode.order import ranks_of
 from shoal.recode.pieces import RowPieces, deal
 
 __all__ = ["write_sorted"]
