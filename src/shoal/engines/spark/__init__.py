@@ -18,14 +18,16 @@ import polars as pl
 
 from shoal.engines import Engine
 from shoal.engines.parts import in_unit
+from shoal.engines.persons import stop_where_counts_fill
 from shoal.engines.spark.bound import prove_on_workers
 from shoal.engines.spark.few import group_few
-from shoal.engines.spark.finish import finish
+from shoal.engines.spark.finish import finish, may_be_weights
 from shoal.engines.spark.group import group_parts
-from shoal.engines.spark.judge import judge_frame
+from shoal.engines.spark.judge import judge_frame, rows_by_class
 from shoal.engines.spark.survey import open_frame, repeats_of, survey_frame
 from shoal.engines.spark.tuples import code_frame
 from shoal.engines.spark.values import (
+    FIRST,
     PERSON,
     InSpark,
     Kept,
@@ -59,12 +61,6 @@ class Spark:
 
     def settle(self, plan: Plan) -> Plan:
         """As a stream does: the two group the same parts by the same methods."""
-        if plan.whom.count is not None:
-            raise PlanError(
-                "A table on Spark has no count yet: every row is one record. Leave it out, or use the "
-                "engine 'stream' or 'memory'.",
-                field="count",
-            )
         return STREAM.settle(plan)
 
     def open(self, frame: Any, plan: Plan, key: Key | None = None) -> SparkTable:
@@ -124,9 +120,10 @@ class Spark:
     ) -> OnSpark:
         """Rows are sorted by what their groups publish, and printed."""
         progress("sorting rows", 0.0)
-        names = (*plan.quasi, *plan.sensitive, *plan.keep)
-        rows = sum(one.records for one in grouping.accounts)
-        return OnSpark(Kept(finish(grouping.rows.frame, coded.about, rows)), names, len(grouping.accounts))
+        counted = [] if plan.whom.count is None else [plan.whom.count]
+        names = (*plan.quasi, *plan.sensitive, *plan.keep, *counted)
+        finished = finish(grouping.rows.frame, coded.about, coded.lines)
+        return OnSpark(Kept(finished), names, len(grouping.accounts))
 
     def check(
         self,
@@ -141,7 +138,7 @@ class Spark:
         """The independent judge reads the finished table, and sums up what its rows are recognised by."""
         has_unit = plan.whom.unit is not None
         verdict, published.content[:] = judge_frame(
-            published.with_persons() if has_unit else published.frame(),
+            published.beside(PERSON) if has_unit else published.frame(),
             published.names,
             plan,
             coded.columns,
@@ -154,7 +151,9 @@ class Spark:
     def whom(
         self, table: SparkTable, published: OnSpark, plan: Plan, coded: InSpark
     ) -> tuple[Repeats, ...]:
-        """Identifiers that repeat, where rows are meant."""
+        """Identifiers that repeat, where rows are meant; stops where a count may be a weight."""
+        if may_be_weights(plan):
+            stop_where_counts_fill(rows_by_class(published.beside(FIRST), plan.quasi, FIRST), plan)
         return repeats_of(table, plan)
 
     def bound(

@@ -39,15 +39,13 @@ def prove_on_workers(coded: InSpark, task: Task, loss: float) -> Proof:
 
     `loss` is that of a record in the release at hand, on average.
     """
-    from pyspark.sql import functions as f
-
     assert coded.cuts is not None, "a table of many tuples is cut"
     metric = pack([(axis, column.weight) for column in coded.columns for axis in column.axes])
     search = search_for(task, coded.total, len(coded.columns), coded.about.plan.part, loss)
     quiet_task = replace(task, threads=1, progress=quiet)
     about = _Proving(tuple(coded.coder.sizes), metric, coded.cuts, quiet_task, search)
     names = key_names(coded.coder)
-    tuples = coded.rows.frame.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
+    tuples = coded.rows.frame.groupBy(*names).agg(coded.records.alias("n"))
     by_part = route_all(tuples, coded.cuts, about.sizes, len(names))
     told = by_part.groupBy("block").applyInArrow(of_group(look_at_part, about), "part bigint, share double")
     found = collected(told, "proving a bound")

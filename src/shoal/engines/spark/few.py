@@ -19,10 +19,10 @@ from shoal.encode.keys import joined
 from shoal.engines.parts import Work
 from shoal.engines.spark.accounts import account_of
 from shoal.engines.spark.ask import collected
-from shoal.engines.spark.finish import fields_by_group, solved_names, solved_schema
+from shoal.engines.spark.finish import counted_fields, fields_by_group, solved_names, solved_schema
 from shoal.engines.spark.send import of_batches
-from shoal.engines.spark.tuples import carried_names
-from shoal.engines.spark.values import ACCOUNT, InSpark, Kept, PartsSolved
+from shoal.engines.spark.tuples import carried_names, line_names
+from shoal.engines.spark.values import ACCOUNT, TIMES, InSpark, Kept, PartsSolved
 from shoal.errors import BrokenPromise
 from shoal.model.grouping import WITHHELD
 from shoal.model.plan import Plan
@@ -40,19 +40,20 @@ class _Placing:
     """Where rows go, by the keys of their tuples, which stand in rising order.
 
     `first` is the group of a tuple that was not split. Copies of those that were (`shared`) have numbers
-    from `start` on, and `ends` and `group` say, for each piece, where its numbers end and whose they are.
+    from `start` on, their records from `begin` on, and `ends` and `group` say, for each piece, where its
+    records end and whose they are.
     """
 
     keys: Integers
     first: NDArray[np.int32]
     shared: NDArray[np.bool_]
     start: Integers
+    begin: Integers
     ends: Integers
     group: NDArray[np.int32]
     cells: tuple[Any, ...]
     names: tuple[str, ...]
-    seed: int
-    has_unit: bool
+    plan: Plan
 
 
 def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved:
@@ -65,7 +66,8 @@ def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved
     account = account_of(coded.columns, faces, part=0, steps=grouping.steps, withheld=grouping.withheld)
     task.progress("placing rows", 0.0)
     shared = np.bincount(grouping.distinct, minlength=whole.distinct) > 1
-    copies = np.where(shared, whole.count, 0)
+    records = np.where(shared, whole.count, 0)
+    copies = np.where(shared, _copies(coded), 0) if shared.any() else records
     first = np.full(whole.distinct, WITHHELD, dtype=np.int32)
     first[grouping.distinct[::-1]] = grouping.group[::-1]
     dealt = np.flatnonzero(shared[grouping.distinct])
@@ -75,15 +77,15 @@ def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved
         first,
         shared,
         np.cumsum(copies) - copies,
+        np.cumsum(records) - records,
         np.cumsum(grouping.count[dealt]),
         grouping.group[dealt],
         tuple(fields_by_group(InOrder(coded.columns), faces)),
         tuple(solved_names(coded.about)),
-        plan.seed,
-        plan.whom.unit is not None,
+        plan,
     )
     rows = Kept(_placed(coded, plan, about))
-    published = int(collected(_counted(rows.frame), "placing rows").column(0)[0].as_py())
+    published = int(collected(rows.frame.agg(coded.records), "placing rows").column(0)[0].as_py() or 0)
     if published != account.records or published + grouping.withheld != coded.total:
         raise BrokenPromise("Every row is published or withheld.")
     coded.rows.close()
@@ -99,10 +101,22 @@ def group_few(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved
     )
 
 
-def _counted(frame: Any) -> Any:
+def _copies(coded: InSpark) -> Integers:
+    """The rows of every tuple."""
     from pyspark.sql import functions as f
 
-    return frame.agg(f.count(f.lit(1)).alias("n"))
+    assert coded.whole is not None, "few tuples are held"
+    assert coded.keys is not None, "with their keys"
+    if coded.about.plan.whom.count is None:
+        return coded.whole.count
+    names = line_names(coded.about)[: len(coded.keys)]
+    told = collected(coded.rows.frame.groupBy(*names).agg(f.count(f.lit(1)).alias("n")), "counting rows")
+    place = np.searchsorted(
+        joined(coded.keys), joined(np.stack([told.column(name).to_numpy() for name in names]))
+    )
+    copies = np.zeros(coded.whole.distinct, dtype=np.int64)
+    copies[place] = told.column("n").to_numpy()
+    return copies
 
 
 def _placed(coded: InSpark, plan: Plan, about: _Placing) -> Any:
@@ -115,7 +129,8 @@ def _placed(coded: InSpark, plan: Plan, about: _Placing) -> Any:
     done = rows.mapInArrow(of_batches(publish_rows, about), schema)
     if not about.shared.any():
         return done
-    carried = carried_names(plan)
+    counted = [] if plan.whom.count is None else [TIMES]
+    carried = [*carried_names(plan), *counted]
     fields = [one for one in rows.schema.fields if one.name in carried]
     tuple_, place, luck = (
         StructField("t", LongType()),
@@ -131,6 +146,9 @@ def _placed(coded: InSpark, plan: Plan, about: _Placing) -> Any:
     shuffled = lucky.select(
         "t", f.row_number().over(Window.partitionBy("t").orderBy("luck", "j")).alias("j"), *carried
     )
+    if counted:
+        before = Window.partitionBy("t").orderBy("j").rowsBetween(Window.unboundedPreceding, 0)
+        shuffled = shuffled.withColumn("e", f.sum(TIMES).over(before))
     return done.unionByName(shuffled.mapInArrow(of_batches(deal_copies, about), schema))
 
 
@@ -146,7 +164,13 @@ def publish_rows(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         found = _tuples(about, batch)
         group = np.where(about.shared[found], WITHHELD, about.first[found]).astype(np.int32)
-        yield _published(about, group, batch.columns[many:], found)
+        counted = about.plan.whom.count is not None
+        records = batch.column(TIMES).to_numpy() if counted else None
+        carried = batch.columns[many : batch.num_columns - counted]
+        row = np.flatnonzero(group >= 0)
+        yield _published(
+            about, group[row], carried, found, row, records if records is None else records[row]
+        )
 
 
 def find_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
@@ -161,7 +185,7 @@ def find_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
 
 def draw_luck(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: every copy with its own number of the long row."""
-    source = np.random.PCG64(about.seed)
+    source = np.random.PCG64(about.plan.seed)
     begin = source.state
     draw = np.random.Generator(source)
     for batch in batches:
@@ -182,18 +206,49 @@ def deal_copies(about: _Placing, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: copies to the groups of their tuple, as many as each gets."""
     for batch in batches:
         found = batch.column("t").to_numpy()
-        number = about.start[found] + batch.column("j").to_numpy() - 1
-        group = about.group[np.searchsorted(about.ends, number, side="right")]
-        yield _published(about, group, batch.columns[2:], found)
+        if about.plan.whom.count is None:
+            number = about.start[found] + batch.column("j").to_numpy() - 1
+            group = about.group[np.searchsorted(about.ends, number, side="right")]
+            row = np.flatnonzero(group >= 0)
+            yield _published(about, group[row], batch.columns[2:], found, row, None)
+        else:
+            group, row, records = _cut(about, found, batch)
+            yield _published(about, group, batch.columns[2:-2], found, row, records)
 
 
-def _published(about: _Placing, group: NDArray[np.int32], carried: list[Any], found: Integers) -> Any:
-    order = np.flatnonzero(group >= 0)
-    place = pa.array(group[order])
-    arrays = [cells.take(place) for cells in about.cells]
-    arrays += [one.take(pa.array(order)) for one in carried]
-    if about.has_unit:  # the last key of a tuple is the person
-        arrays.append(pa.array(about.keys[-1][found[order]]))
+def _cut(
+    about: _Placing, found: Integers, batch: Any
+) -> tuple[NDArray[np.int32], NDArray[np.intp], Integers]:
+    """Rows of several records, cut wherever a group of their tuple has what it gets."""
+    end = about.begin[found] + batch.column("e").to_numpy()
+    first = end - batch.column(TIMES).to_numpy()
+    ends = about.ends
+    piece = np.searchsorted(ends, first, side="right")
+    many = np.searchsorted(ends, end, side="left") - piece + 1
+    row = np.repeat(np.arange(found.size), many)
+    piece = piece[row] + np.arange(row.size) - np.repeat(np.cumsum(many) - many, many)
+    starts = np.append(0, ends)[piece]
+    records = np.minimum(end[row], ends[piece]) - np.maximum(first[row], starts)
+    group = about.group[piece]
+    kept = group >= 0
+    return group[kept], row[kept], records[kept]
+
+
+def _published(
+    about: _Placing,
+    group: NDArray[np.int32],
+    carried: list[Any],
+    found: Integers,
+    row: NDArray[np.intp],
+    records: Integers | None,
+) -> Any:
+    """Lines with their groups, from the rows they come of, and the records of each where these count."""
+    arrays = [one.take(pa.array(group)) for one in about.cells]
+    arrays += [one.take(pa.array(row)) for one in carried]
+    if about.plan.whom.unit is not None:  # the last key of a tuple is the person
+        arrays.append(pa.array(about.keys[-1][found[row]]))
+    if records is not None:
+        arrays += counted_fields(about.plan, records, row)
     return pa.RecordBatch.from_arrays(
-        [*arrays, pa.nulls(order.size, pa.string())], names=[*about.names, ACCOUNT]
+        [*arrays, pa.nulls(row.size, pa.string())], names=[*about.names, ACCOUNT]
     )

@@ -14,17 +14,29 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.engines.parts import PartTask
+from shoal.engines.spark.ask import named
 from shoal.engines.spark.send import of_batches
 from shoal.engines.spark.tuples import carried_names
-from shoal.engines.spark.values import ACCOUNT, PERSON, InSpark
+from shoal.engines.spark.values import ACCOUNT, FIRST, PERSON, TIMES, InSpark
 from shoal.model.column import Column
+from shoal.model.plan import Plan
 from shoal.recode.faces import Faces
 from shoal.recode.order import InOrder
 
-__all__ = ["fields_by_group", "finish", "print_cells", "solved_names", "solved_schema"]
+__all__ = [
+    "counted_fields",
+    "fields_by_group",
+    "finish",
+    "may_be_weights",
+    "print_cells",
+    "solved_names",
+    "solved_schema",
+]
 
+Integers = NDArray[np.int64]
 WHO = "w"
 """The person behind a row."""
 LEAST = 100_000
@@ -37,13 +49,36 @@ def _field_names(columns: tuple[Column, ...]) -> list[str]:
 
 def solved_names(about: PartTask) -> list[str]:
     """The columns of a grouped row: its fields, what is carried, and the person where they count."""
-    person = [] if about.plan.whom.unit is None else [WHO]
-    return [*_field_names(about.coder.columns), *carried_names(about.plan), *person]
+    plan = about.plan
+    person = [] if plan.whom.unit is None else [WHO]
+    return [*_field_names(about.coder.columns), *carried_names(plan), *person, *_counted_names(plan)]
+
+
+def _counted_names(plan: Plan) -> list[str]:
+    if plan.whom.count is None:
+        return []
+    return [TIMES, FIRST] if may_be_weights(plan) else [TIMES]
+
+
+def may_be_weights(plan: Plan) -> bool:
+    """Whether a count may be a weight, since nobody said that persons are counted."""
+    whom = plan.whom
+    return whom.count is not None and not whom.of_persons and whom.unit is None
+
+
+def counted_fields(plan: Plan, records: Integers, row: NDArray[np.integer]) -> list[Any]:
+    """The records of lines, and which of them is the first of its row, where it was parted."""
+    fields = [pa.array(records.astype(np.int64))]
+    if may_be_weights(plan):
+        first = np.zeros(row.size, dtype=np.bool_)
+        first[np.unique(row, return_index=True)[1]] = True
+        fields.append(pa.array(first))
+    return fields
 
 
 def solved_schema(coded: InSpark, about: PartTask) -> Any:
     """The columns of `solved_names`, and that of accounts."""
-    from pyspark.sql.types import LongType, StringType, StructField, StructType
+    from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
     kinds = {one.name: one.dataType for one in coded.rows.frame.schema.fields}
     in_order = InOrder(about.coder.columns)
@@ -55,6 +90,10 @@ def solved_schema(coded: InSpark, about: PartTask) -> Any:
             ),
             *(StructField(name, kinds[name]) for name in carried_names(about.plan)),
             *([] if about.plan.whom.unit is None else [StructField(WHO, LongType())]),
+            *(
+                StructField(name, LongType() if name == TIMES else BooleanType())
+                for name in _counted_names(about.plan)
+            ),
             StructField(ACCOUNT, StringType()),
         ]
     )
@@ -80,15 +119,17 @@ def finish(solved: Any, about: PartTask, rows: int) -> Any:
     from pyspark.sql.types import StringType, StructField, StructType
 
     plan, columns = about.plan, about.coder.columns
-    names = solved_names(about)
-    fields = _field_names(columns)
-    sort = [f.col(name).asc_nulls_last() for name in (*fields, *carried_names(plan))]
-    own = solved.where(f.col(ACCOUNT).isNull()).select(*names)
+    fields, counted, carried = _field_names(columns), _counted_names(plan), carried_names(plan)
+    names = [*fields, *carried, *counted[:1], *([] if plan.whom.unit is None else [WHO]), *counted[1:]]
+    sort = [f.col(name).asc_nulls_last() for name in (*fields, *carried, *counted[:1])]
+    own = solved.where(f.col(ACCOUNT).isNull()).select(*map(named, names))
     # a class has one first field, so all of it comes to one task, which holds little of it at a time
     tasks = -(-rows // max(plan.part, LEAST))
     in_order = own.repartitionByRange(max(1, tasks), sort[0]).sortWithinPartitions(*sort)
     kinds = {one.name: one.dataType for one in solved.schema.fields}
-    published = [*plan.sensitive, *plan.keep, *([] if plan.whom.unit is None else [PERSON])]
+    published = [*plan.sensitive, *plan.keep]
+    published += [] if plan.whom.count is None else [plan.whom.count]
+    published += [*([] if plan.whom.unit is None else [PERSON]), *counted[1:]]
     schema = StructType(
         [
             *(StructField(column.name, StringType()) for column in columns),

@@ -20,7 +20,7 @@ from shoal.encode.keys import unpack_keys
 from shoal.encode.part import Rows
 from shoal.engines.parts import LARGE, PartTask, Work, solve_part, too_heavy, withhold_in_parts
 from shoal.engines.spark.accounts import account_of, accounts_in, with_account
-from shoal.engines.spark.finish import fields_by_group, solved_names, solved_schema
+from shoal.engines.spark.finish import counted_fields, fields_by_group, solved_names, solved_schema
 from shoal.engines.spark.obey import Obeying
 from shoal.engines.spark.route import (
     MOST_TASKS,
@@ -33,7 +33,7 @@ from shoal.engines.spark.route import (
 )
 from shoal.engines.spark.send import of_batches, of_group
 from shoal.engines.spark.tuples import key_names, line_names, seen_of
-from shoal.engines.spark.values import ACCOUNT, InSpark, Kept, PartsSolved
+from shoal.engines.spark.values import ACCOUNT, TIMES, InSpark, Kept, PartsSolved
 from shoal.errors import BrokenPromise, DataError
 from shoal.group.parts.rules import joined_until
 from shoal.model.grouping import Grouping
@@ -45,8 +45,6 @@ from shoal.recode.order import InOrder
 __all__ = ["group_parts", "publish_alone", "repeat_rows", "solve_blocks", "solve_rows"]
 
 Integers = NDArray[np.int64]
-TIMES = "t"
-"""How often a row stands there."""
 ALONE = 2**31
 """The part of tuples that are classes of their own: behind all others."""
 AT_ONCE = 100_000
@@ -77,8 +75,8 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
     routing = Routing(
         tuple(coded.coder.sizes), coded.cuts, np.arange(parts), np.zeros((keys, 0), dtype=np.int64)
     )
-    rows = rows_by_part(coded, routing)
-    if rows.sum() != coded.total:
+    rows, records = rows_by_part(coded, routing)
+    if rows.sum() != coded.lines or records.sum() != coded.total:
         raise DataError("The table changed while it was read. Let nobody write to it, and try again.")
     joined = np.zeros(parts, dtype=np.bool_)
     swollen = rows > LARGE * plan.part
@@ -86,11 +84,13 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
         joined, routing = lighten(coded, routing, swollen, plan)
         if routing.alone.size and coded.is_ruled:
             raise too_heavy(plan)
-        rows = rows - rows_alone(coded, routing) if routing.alone.size else rows
+        if routing.alone.size:
+            alone = rows_alone(coded, routing)
+            rows, records = rows - alone[0], records - alone[1]
     obey = Obeying(coded, routing) if coded.is_ruled else None
 
     def suffices(some: list[int]) -> bool:
-        return int(rows[some].sum()) >= plan.k and (obey is None or obey.together(some))
+        return int(records[some].sum()) >= plan.k and (obey is None or obey.together(some))
 
     blocks = list(joined_until(np.flatnonzero(rows).tolist(), suffices))
     if routing.alone.size and len(blocks) == 1 and not suffices(blocks[0]):
@@ -157,15 +157,18 @@ def solve_blocks(solving: _Solving, batches: Iterator[Any]) -> Iterator[Any]:
 def solve_rows(solving: _Solving, block: int, table: Any) -> Any:
     """On a worker: the rows of one part, published; those that were joined say how often they stand."""
     about = solving.about
-    joined = table.column_names[-1] == TIMES
+    counted = about.plan.whom.count is not None
+    joined = table.column_names[-1] == TIMES and not counted
     many, has_unit = len(line_names(about)), about.plan.whom.unit is not None
     keys = np.stack([table.column(1 + at).to_numpy() for at in range(many)])
     own = len(key_names(about.coder))
-    carried = [table.column(at).combine_chunks() for at in range(1 + many, table.num_columns - joined)]
+    carried = [
+        table.column(at).combine_chunks() for at in range(1 + many, table.num_columns - (joined or counted))
+    ]
     rows = Rows(
         unpack_keys(keys[:own], about.coder.sizes),
         tuple(ranks_of(one) for one in carried),
-        table.column(TIMES).to_numpy() if joined else None,
+        table.column(TIMES).to_numpy() if joined or counted else None,
         (keys[-1],) if has_unit else (),
         seen_of(keys[own : many - has_unit], about),
     )
@@ -177,6 +180,8 @@ def solve_rows(solving: _Solving, block: int, table: Any) -> Any:
     arrays += [one.take(row) for one in carried]
     if has_unit:
         arrays.append(pa.array(keys[-1]).take(row))
+    if counted:
+        arrays += counted_fields(about.plan, pieces.records[kept], pieces.row[kept])
     account = account_of(
         about.coder.columns, found.faces, part=block, steps=found.steps, withheld=found.withheld
     )
@@ -200,7 +205,7 @@ def repeat_rows(_: None, batches: Iterator[Any]) -> Iterator[Any]:
 def publish_alone(solving: _Solving, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: the rows of tuples that are classes of their own, and an account of them."""
     about, names = solving.about, solving.names
-    many = len(solving.alone)
+    many, counted = len(solving.alone), about.plan.whom.count is not None
     lines = unpack_keys(solving.alone, about.coder.sizes)
     coded = about.coder.coded(lines, np.ones(len(lines), dtype=np.int64), about.plan)
     each = Grouping.of_labels(np.arange(len(lines), dtype=np.int32), coded.count)
@@ -212,9 +217,14 @@ def publish_alone(solving: _Solving, batches: Iterator[Any]) -> Iterator[Any]:
         keys = np.stack([array.to_numpy() for array in batch.columns[:many]])
         which = which_alone(solving.alone, keys)
         kept = np.flatnonzero(which >= 0)
-        held += np.bincount(which[kept], minlength=held.size)
+        records = (
+            np.ones(kept.size, dtype=np.int64) if not counted else batch.column(TIMES).to_numpy()[kept]
+        )
+        held += np.rint(np.bincount(which[kept], records, held.size)).astype(np.int64)
         arrays = [one.take(pa.array(which[kept])) for one in fields]
-        arrays += [one.take(pa.array(kept)) for one in batch.columns[many:]]
+        arrays += [one.take(pa.array(kept)) for one in batch.columns[many : batch.num_columns - counted]]
+        if counted:
+            arrays += counted_fields(about.plan, records, kept)
         published = [*arrays, pa.nulls(len(kept), pa.string())]
         yield pa.RecordBatch.from_arrays(published, names=[*names, ACCOUNT])
         empty = [one.slice(0, 0) for one in arrays]

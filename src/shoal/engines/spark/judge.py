@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.check.in_order import DISORDER, Stretch, follow
 from shoal.check.passing import RECORDS, ValuesThere, changes, whole_classes
@@ -27,13 +28,16 @@ from shoal.model.hierarchy import Hierarchy
 from shoal.model.plan import Plan
 from shoal.model.verdict import Verdict
 
-__all__ = ["judge_frame", "measure_classes"]
+__all__ = ["judge_frame", "measure_classes", "rows_by_class"]
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measuring:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
+    count: str | None
     plan: Plan
     columns: tuple[Column, ...]
     spreads: Mapping[str, ValuesThere]
@@ -57,11 +61,12 @@ def judge_frame(
     """
     quasi = quasi_of(names, plan)
     sensitive = [name for name in plan.sensitive if name in names]
-    spreads = {name: _spread(name, _counted(frame, name)) for name in sensitive}
-    short = [f"c{at}" for at in range(len(quasi) + len(sensitive))]
-    cells = [named(name).alias(to) for name, to in zip([*quasi, *sensitive], short, strict=True)]
+    count = plan.whom.count if plan.whom.count in names else None
+    looked_at = [*quasi, *sensitive, *([] if count is None else [count])]
+    spreads = {name: _spread(name, _counted(frame, name, count)) for name in sensitive}
+    cells = [named(name).alias(f"c{at}") for at, name in enumerate(looked_at)]
     rows = frame.select(*cells, row_hash(names).alias("h"))
-    about = _Measuring(tuple(quasi), tuple(sensitive), plan, columns, spreads, trees or {})
+    about = _Measuring(tuple(quasi), tuple(sensitive), count, plan, columns, spreads, trees or {})
     told = rows.mapInArrow(of_batches(measure_classes, about), "told binary")
     tally = JudgedClasses(plan, columns, {}, {})
     stretches, content = [], [0, 0, 0]
@@ -94,10 +99,23 @@ def _standing(frame: Any, quasi: Sequence[str], person: str) -> Standing:
     return Standing(np.repeat(size, times), smallest, many)
 
 
-def _counted(frame: Any, name: str) -> Any:
+def rows_by_class(frame: Any, quasi: Sequence[str], first: str) -> Integers:
+    """How many rows each class holds, where `first` marks one line of every row."""
     from pyspark.sql import functions as f
 
-    return collected(frame.groupBy(named(name)).agg(f.count(f.lit(1))), "counting sensitive values")
+    short = [f"c{at}" for at in range(len(quasi))]
+    lines = renamed(frame, [*quasi, first], [*short, "first"])
+    held = lines.groupBy(*short).agg(f.sum(f.col("first").cast("long")).alias("d"))
+    told = collected(held.groupBy("d").agg(f.count(f.lit(1)).alias("n")), "counting rows")
+    size, times = (told.column(name).to_numpy().astype(np.int64) for name in ("d", "n"))
+    return np.repeat(size, times)
+
+
+def _counted(frame: Any, name: str, count: str | None) -> Any:
+    from pyspark.sql import functions as f
+
+    records = f.count(f.lit(1)) if count is None else f.sum(named(count))
+    return collected(frame.groupBy(named(name)).agg(records), "counting sensitive values")
 
 
 def _spread(name: str, counted: Any) -> ValuesThere:
@@ -108,7 +126,7 @@ def _spread(name: str, counted: Any) -> ValuesThere:
 def measure_classes(about: _Measuring, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: what is counted of whole classes, whose lines stand together, and where they end."""
     tally = JudgedClasses(about.plan, about.columns, about.spreads, about.trees)
-    names = [*about.quasi, *about.sensitive]
+    names = [*about.quasi, *about.sensitive, *([] if about.count is None else [about.count])]
     sums = [0, 0, 0]
 
     def lines(_names: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -122,7 +140,7 @@ def measure_classes(about: _Measuring, batches: Iterator[Any]) -> Iterator[Any]:
             yield some.cast({name: about.spreads[name].cells.dtype for name in about.sensitive})
 
     seen: Stretch | None = None
-    for part in whole_classes(lines, about.quasi, about.sensitive, None):
+    for part in whole_classes(lines, about.quasi, about.sensitive, about.count):
         shown = part.select(about.quasi)
         seen = Stretch.of(shown[np.flatnonzero(changes(shown))], seen)
         tally.add(part, about.quasi)

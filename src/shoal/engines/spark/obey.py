@@ -35,7 +35,7 @@ class Obeying:
         self.seen: dict[int, tuple[Integers, Integers]] = {}
         self.persons: dict[int, NDArray[np.int64]] = {}
         if seen:
-            counted = rows.groupBy("block", *seen).agg(f.count(f.lit(1)).alias("n"))
+            counted = rows.groupBy("block", *seen).agg(coded.records.alias("n"))
             told = collected(counted, "counting what rules look at")
             block = told.column("block").to_numpy()
             keys = np.stack([told.column(name).to_numpy() for name in seen])

@@ -15,7 +15,7 @@ from shoal.engines.parts import LARGE, heavy
 from shoal.engines.spark.ask import collected
 from shoal.engines.spark.send import of_batches
 from shoal.engines.spark.tuples import key_names
-from shoal.engines.spark.values import InSpark, Kept
+from shoal.engines.spark.values import TIMES, InSpark, Kept
 from shoal.group.parts.cut import parts_of
 from shoal.model.parts import Cuts
 from shoal.model.plan import Plan
@@ -57,26 +57,35 @@ class Routing:
         return replace(self, block=np.where(parts, self.block, -1))
 
 
-def rows_by_part(coded: InSpark, routing: Routing) -> Integers:
-    """How many rows every part has."""
+def rows_by_part(coded: InSpark, routing: Routing) -> tuple[Integers, Integers]:
+    """How many rows every part has, and how many records."""
     from pyspark.sql import functions as f
 
-    some = coded.rows.frame.select(*key_names(coded.coder))
-    counted = some.mapInArrow(of_batches(count_parts, routing), "part int, n bigint")
-    arrived = collected(counted.groupBy("part").agg(f.sum("n").alias("n")), "counting parts")
-    rows = np.zeros(routing.cuts.parts, dtype=np.int64)
-    rows[arrived.column("part").to_numpy()] = arrived.column("n").to_numpy()
-    return rows
+    times = [] if coded.about.plan.whom.count is None else [TIMES]
+    some = coded.rows.frame.select(*key_names(coded.coder), *times)
+    counted = some.mapInArrow(of_batches(count_parts, routing), "part int, n bigint, r bigint")
+    asked = counted.groupBy("part").agg(f.sum("n").alias("n"), f.sum("r").alias("r"))
+    arrived = collected(asked, "counting parts")
+    held = np.zeros((2, routing.cuts.parts), dtype=np.int64)
+    held[:, arrived.column("part").to_numpy()] = [arrived.column(name).to_numpy() for name in ("n", "r")]
+    return held[0], held[1]
 
 
 def count_parts(about: Routing, batches: Iterator[Any]) -> Iterator[Any]:
-    """On a worker: the rows of every part."""
-    held = np.zeros(about.cuts.parts, dtype=np.int64)
+    """On a worker: the rows of every part, and its records."""
+    rows, records = np.zeros((2, about.cuts.parts), dtype=np.int64)
     for batch in batches:
-        held += np.bincount(_parts(about, batch)[0], minlength=held.size)
-    there = np.flatnonzero(held)
+        part = _parts(about, batch)[0]
+        held = np.bincount(part, minlength=rows.size)
+        rows += held
+        if batch.num_columns > about.keys:
+            weights = batch.column(about.keys).to_numpy()
+            held = np.rint(np.bincount(part, weights=weights, minlength=rows.size)).astype(np.int64)
+        records += held
+    there = np.flatnonzero(rows)
     yield pa.RecordBatch.from_arrays(
-        [pa.array(there.astype(np.int32)), pa.array(held[there])], names=["part", "n"]
+        [pa.array(there.astype(np.int32)), pa.array(rows[there]), pa.array(records[there])],
+        names=["part", "n", "r"],
     )
 
 
@@ -93,14 +102,15 @@ def lighten(
     from pyspark.sql import functions as f
 
     names = key_names(coded.coder)
-    rows = routed(coded, routing.only(swollen))
-    lines = rows.groupBy("block", *coded.rows.frame.columns).agg(f.lit(1).alias("one"))
-    arrived = collected(
-        lines.groupBy("block").agg(f.count(f.lit(1)).alias("n")), "counting rows that are alike"
-    )
-    few = arrived.column("n").to_numpy() <= LARGE * plan.part
     joined = np.zeros(swollen.size, dtype=np.bool_)
-    joined[arrived.column("block").to_numpy()[few]] = True
+    if plan.whom.count is None:  # else rows are published with the records of each
+        rows = routed(coded, routing.only(swollen))
+        lines = rows.groupBy("block", *coded.rows.frame.columns).agg(f.lit(1).alias("one"))
+        arrived = collected(
+            lines.groupBy("block").agg(f.count(f.lit(1)).alias("n")), "counting rows that are alike"
+        )
+        few = arrived.column("n").to_numpy() <= LARGE * plan.part
+        joined[arrived.column("block").to_numpy()[few]] = True
     rest = swollen & ~joined
     if not rest.any():
         return joined, routing
@@ -115,25 +125,30 @@ def lighten(
     return joined, replace(routing, alone=keys[:, np.lexsort(keys[::-1])])
 
 
-def rows_alone(coded: InSpark, routing: Routing) -> Integers:
-    """The rows of tuples that stand alone, by part."""
+def rows_alone(coded: InSpark, routing: Routing) -> tuple[Integers, Integers]:
+    """The rows of tuples that stand alone, by part, and their records."""
     from pyspark.sql import functions as f
 
     names = key_names(coded.coder)
-    some = coded.rows.frame.select(*names).mapInArrow(
-        of_batches(keep_alone, routing), ", ".join(f"{name} bigint" for name in names)
+    times = [] if coded.about.plan.whom.count is None else [TIMES]
+    some = coded.rows.frame.select(*names, *times).mapInArrow(
+        of_batches(keep_alone, routing), ", ".join(f"{name} bigint" for name in (*names, *times))
     )
-    arrived = collected(some.groupBy(*names).agg(f.count(f.lit(1)).alias("n")), "counting tuples")
+    asked = some.groupBy(*names).agg(f.count(f.lit(1)).alias("n"), coded.records.alias("r"))
+    arrived = collected(asked, "counting tuples")
     keys = np.stack([arrived.column(name).to_numpy() for name in names])
     part = parts_of(unpack_keys(keys, routing.sizes), routing.cuts)
-    held = np.bincount(part, weights=arrived.column("n").to_numpy(), minlength=routing.cuts.parts)
-    return np.rint(held).astype(np.int64)
+    rows, records = (
+        np.rint(np.bincount(part, arrived.column(name).to_numpy(), routing.cuts.parts)).astype(np.int64)
+        for name in ("n", "r")
+    )
+    return rows, records
 
 
 def keep_alone(about: Routing, batches: Iterator[Any]) -> Iterator[Any]:
     """On a worker: the rows of tuples that stand alone."""
     for batch in batches:
-        keys = np.stack([array.to_numpy() for array in batch.columns])
+        keys = np.stack([array.to_numpy() for array in batch.columns[: about.keys]])
         yield batch.filter(pa.array(which_alone(about.alone, keys) >= 0))
 
 

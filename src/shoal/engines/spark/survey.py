@@ -25,13 +25,15 @@ from shoal.model.known import Known
 from shoal.model.marks import added, mark_of_rows, marked_columns, sum_of_rows
 from shoal.model.missing import missing_to_null
 from shoal.model.names import check_literal
-from shoal.model.plain import check_moments, check_texts
+from shoal.model.plain import EXACT, check_moments, check_texts, counts_of
 from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt
 from shoal.model.whom import Repeats
 
 __all__ = ["count_cells", "open_frame", "repeats_of", "survey_frame"]
 
+N = "\0n"
+"""The rows of a cell, or their records, beside a column of any name."""
 MOST = 1_000_000
 """Different cells that a worker remembers before it tells them."""
 TOGETHER = 8
@@ -71,7 +73,8 @@ def _is_nested(frame: Any, name: str) -> bool:
 class _ToCount:
     """What a worker needs: the columns to count (by place in `names`), those to mark, and the salt.
 
-    The first `quasi` of those counted are looked at by the driver.
+    The first `quasi` of those counted are looked at by the driver. The column `records`, whose own rows are
+    counted, says how many records each row stands for.
     """
 
     names: tuple[str, ...]
@@ -80,6 +83,7 @@ class _ToCount:
     counted: int
     marked: tuple[str, ...]
     salt: str
+    records: str | None
 
 
 def survey_frame(table: SparkTable, plan: Plan) -> SurveyedInSpark:
@@ -92,34 +96,50 @@ def survey_frame(table: SparkTable, plan: Plan) -> SurveyedInSpark:
     whom = plan.whom
     marked = marked_columns(like, [*plan.columns, whom.unit, whom.count])
     ruled = list(dict.fromkeys(rule.column for rule in plan.rules_read))
-    names = list(dict.fromkeys([*plan.quasi, *ruled, *plan.sensitive, *plan.keep, *marked]))
+    by = [] if whom.count is None else [whom.count]
+    names = list(dict.fromkeys([*plan.quasi, *ruled, *by, *plan.sensitive, *plan.keep, *marked]))
     about = _ToCount(
         tuple(names),
         {name: like.schema[name] for name in names},
         len(plan.quasi),
-        len(plan.quasi) + len(ruled),
+        len(plan.quasi) + len(ruled) + len(by),
         tuple(marked),
         salt,
+        whom.count,
     )
     counts, mark = _counted(table, about)
     cells = {name: counts[name][name] for name in plan.quasi}
-    rows = int(counts[plan.quasi[0]]["n"].sum())
+    total = rows = lines = int(counts[plan.quasi[0]][N].sum())
+    if whom.count is not None:
+        rows, lines = _rows_counted(counts[whom.count], whom.count, plan)
     if rows == 0:
         raise DataError("The table has no rows. Nothing can be published.")
-    if rows < plan.k:
-        raise TooFewRows(rows=rows, k=plan.k)
+    if total < plan.k:
+        raise TooFewRows(rows=total, k=plan.k)
     known: Known = survey_cells(cells, like, plan)
     table.receipts[:] = [Receipt(salt, mark_of_rows(mark, marked, rows, salt))]
-    held = {name: counts[name]["n"].to_numpy() for name in plan.quasi}
+    held = {name: counts[name][N].to_numpy() for name in plan.quasi}
     seen = tuple(_carried(counts[name], name, plan) for name in ruled)
-    return SurveyedInSpark(known.books, known.guessed, known.doubts, held, rows, seen)
+    return SurveyedInSpark(known.books, known.guessed, known.doubts, held, total, lines, seen)
+
+
+def _rows_counted(counts: pl.DataFrame, name: str, plan: Plan) -> tuple[int, int]:
+    """The rows of a table, and those that stand for any record, from the cells that count records."""
+    numbers, rows = counts_of(missing_to_null(counts[name], plan.missing)), counts[N].to_numpy()
+    if float(numbers.astype(np.float64) @ rows) >= EXACT:
+        raise DataError(
+            f"Column {name!r} counts 2^53 records and more, which cannot be right.",
+            field="count",
+            column=name,
+        )
+    return int(rows.sum()), int(rows[numbers > 0].sum())
 
 
 def _carried(counts: pl.DataFrame, name: str, plan: Plan) -> Carried:
     """What rules look at, from the cells as they travel: missing ones are null."""
     shown = counts.with_columns(missing_to_null(counts[name], plan.missing)).group_by(name)
-    its = shown.agg(pl.col("n").sum()).sort(name, nulls_last=True)
-    return carried_of(its[name], its["n"].to_numpy(), plan)
+    its = shown.agg(pl.col(N).sum()).sort(name, nulls_last=True)
+    return carried_of(its[name], its[N].to_numpy(), plan)
 
 
 def _counted(table: SparkTable, about: _ToCount) -> tuple[dict[str, pl.DataFrame], Any]:
@@ -142,7 +162,7 @@ def _counted(table: SparkTable, about: _ToCount) -> tuple[dict[str, pl.DataFrame
     arrived: Any = pl.from_arrow(collected(grouped, "counting the cells of the columns"))
     counts = {}
     for at, name in enumerate(about.names[: about.counted]):
-        its = arrived.filter(pl.col("at") == at).select(pl.col(f"c{at}").alias(name), "n")
+        its = arrived.filter(pl.col("at") == at).select(pl.col(f"c{at}").alias(name), pl.col("n").alias(N))
         its = its.with_columns(its[name].cast(about.schema[name]))
         check_moments(its.select(name))
         counts[name] = its.sort(name, nulls_last=True)
@@ -164,8 +184,11 @@ def count_cells(about: _ToCount, batches: Iterator[Any]) -> Iterator[Any]:
         for series in others.iter_columns():
             check_texts(series)
         check_moments(others)
+        rows = pl.repeat(1, frame.height, dtype=pl.Int64, eager=True)
+        records = rows if about.records is None else _records(frame[about.records])
         for at, name in enumerate(about.names[: about.counted]):
-            waiting[at].append(frame.group_by(name).len("n").cast({"n": pl.Int64}))
+            many = rows if name == about.records else records
+            waiting[at].append(_joined([pl.DataFrame([frame[name], many.alias(N)])], name))
             if len(waiting[at]) > TOGETHER:
                 waiting[at] = [_joined(waiting[at], name)]
         some = sum_of_rows(frame.select(about.marked), about.salt)
@@ -179,15 +202,22 @@ def count_cells(about: _ToCount, batches: Iterator[Any]) -> Iterator[Any]:
     yield _line(fields, -1, None, np.array([1]), total.astype("<u8").tobytes())
 
 
+def _records(cells: pl.Series) -> pl.Series:
+    """The records of rows; what is no number of records is refused by the driver, who sees all cells."""
+    numbers = cells.cast(pl.String).cast(pl.Float64, strict=False)
+    fit = numbers.is_finite() & (numbers >= 0) & (numbers < EXACT)
+    return numbers.set(~fit.fill_null(False), 0.0).fill_null(0.0).cast(pl.Int64)
+
+
 def _joined(parts: list[pl.DataFrame], name: str) -> pl.DataFrame:
-    return pl.concat(parts).group_by(name).agg(pl.col("n").sum())
+    return pl.concat(parts).group_by(name).agg(pl.col(N).sum())
 
 
 def _told(about: _ToCount, waiting: dict[int, list[pl.DataFrame]], fields: list[Any]) -> Iterator[Any]:
     for at, its in waiting.items():
         if its:
             found = _joined(its, about.names[at])
-            yield _line(fields, at, found[about.names[at]], found["n"].to_numpy(), None)
+            yield _line(fields, at, found[about.names[at]], found[N].to_numpy(), None)
 
 
 def _line(fields: list[Any], at: int, cells: pl.Series | None, n: Any, mark: bytes | None) -> Any:
@@ -209,7 +239,7 @@ def repeats_of(table: SparkTable, plan: Plan) -> tuple[Repeats, ...]:
     from pyspark.sql import functions as f
 
     found: list[Repeats] = []
-    if plan.whom.unit is not None:
+    if plan.whom.unit is not None or plan.whom.of_persons:
         return ()
     for name in plan.identifier:
         if name not in table.columns or table.like.schema[name].is_nested():

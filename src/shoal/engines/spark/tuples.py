@@ -21,12 +21,13 @@ from shoal.encode.part import code_lines, ruled_values
 from shoal.engines.parts import PartTask, cuts_of
 from shoal.engines.spark.ask import collected, renamed
 from shoal.engines.spark.send import of_batches
-from shoal.engines.spark.values import InSpark, Kept, SparkTable, SurveyedInSpark
+from shoal.engines.spark.values import TIMES, InSpark, Kept, SparkTable, SurveyedInSpark
 from shoal.errors import DataError
 from shoal.group.parts.persons import numbers_of_persons
 from shoal.group.parts.sample import Tuples, add
 from shoal.model.coded import Coded
 from shoal.model.missing import missing_to_null
+from shoal.model.plain import counts_of
 from shoal.model.plan import Plan
 
 __all__ = [
@@ -74,20 +75,20 @@ def code_frame(table: SparkTable, known: SurveyedInSpark, plan: Plan) -> InSpark
     Where rules look at more than the tuples, few are those that differ in that too.
     """
     coder = coder_of(known, known.counts)
-    about = PartTask(coder, known.ruled, ruled_values(known.ruled, plan), plan, known.rows)
+    about = PartTask(coder, known.ruled, ruled_values(known.ruled, plan), plan, known.total)
     rows = Kept(_coded(table, about))
     names = key_names(coder)
-    found = _sampled(rows.frame, names, known.rows, plan.part)
-    if found.are_all and int(found.count.sum()) != known.rows:
+    coded = InSpark(table, rows, about, coder.columns, known.lines)
+    found = _sampled(coded, names, plan.part)
+    if found.are_all and int(found.count.sum()) != known.total:
         raise DataError("The table changed while it was read. Let nobody write to it, and try again.")
-    coded = InSpark(table, rows, about, coder.columns)
     if found.are_all:
         lines = found
         if about.is_ruled and _different(rows.frame, line_names(about)) <= plan.part:
-            lines = _with_zeros(rows.frame, line_names(about), 0)
+            lines = _with_zeros(coded, line_names(about), 0)
         if not about.is_ruled or len(lines.keys) > len(names):
             return replace(coded, whole=_whole(lines, about), keys=lines.keys)
-    return replace(coded, cuts=cuts_of(found, coder, plan, rows=known.rows, total=known.rows))
+    return replace(coded, cuts=cuts_of(found, coder, plan, rows=known.lines, total=known.total))
 
 
 def _whole(lines: Tuples, about: PartTask) -> Coded:
@@ -114,19 +115,22 @@ def _coded(table: SparkTable, about: PartTask) -> Any:
     plan = about.plan
     carried = (*plan.sensitive, *plan.keep)
     unit = [] if plan.whom.unit is None else [plan.whom.unit]
+    count = [] if plan.whom.count is None else [plan.whom.count]
     quasi = [f"c{at}" for at in range(len(plan.quasi))]
     source = renamed(
         table.frame,
-        [*plan.quasi, *unit, *carried],
-        [*quasi, *(["who"] if unit else []), *carried_names(plan)],
+        [*plan.quasi, *unit, *carried, *count],
+        [*quasi, *(["who"] if unit else []), *carried_names(plan), *([TIMES] if count else [])],
     )
+    first = len(quasi) + len(unit)
     schema = StructType(
         [
             *(StructField(name, LongType()) for name in line_names(about)),
             *(
                 StructField(one.name, one.dataType)
-                for one in source.schema.fields[len(quasi) + len(unit) :]
+                for one in source.schema.fields[first : first + len(carried)]
             ),
+            *([StructField(TIMES, LongType())] if count else []),
         ]
     )
     places = tuple(carried.index(one.name) for one in about.carried)
@@ -141,7 +145,9 @@ def code_rows(coding: Coding, batches: Iterator[Any]) -> Iterator[Any]:
     for batch in batches:
         quasi = pa.RecordBatch.from_arrays(batch.columns[:many], names=list(plan.quasi))
         keys = [*pack_keys(about.coder.codes_of(quasi), about.coder.sizes)]
-        carried = [_shown(array, plan.missing) for array in batch.columns[many + has_unit :]]
+        counted = plan.whom.count is not None
+        last = batch.num_columns - counted
+        carried = [_shown(array, plan.missing) for array in batch.columns[many + has_unit : last]]
         if about.ruled.columns:
             its = [
                 one.lookup.codes_of(carried[at])
@@ -151,10 +157,14 @@ def code_rows(coding: Coding, batches: Iterator[Any]) -> Iterator[Any]:
             keys += [*pack_keys(seen, about.ruled.sizes)]
         if has_unit:
             keys.append(numbers_of_persons(batch.columns[many], plan.missing))
-        yield pa.RecordBatch.from_arrays(
+        coded = pa.RecordBatch.from_arrays(
             [*map(pa.array, keys), *carried],
-            names=[*names, *batch.schema.names[many + has_unit :]],
+            names=[*names, *batch.schema.names[many + has_unit : last]],
         )
+        if counted:
+            records = counts_of(missing_to_null(pl.Series(batch.column(last)), plan.missing))
+            coded = coded.append_column(TIMES, pa.array(records)).filter(pa.array(records > 0))
+        yield coded
 
 
 def _shown(array: Any, marks: tuple[str, ...]) -> Any:
@@ -164,9 +174,9 @@ def _shown(array: Any, marks: tuple[str, ...]) -> Any:
     return series.to_arrow().cast(array.type)
 
 
-def _sampled(coded: Any, names: list[str], rows: int, most: int) -> Tuples:
+def _sampled(coded: InSpark, names: list[str], most: int) -> Tuples:
     """The tuples with as few zeros as leave at most so many, looked for from the number of rows on."""
-    zeros = max(0, int(np.floor(np.log2(max(rows / most, 1)))))
+    zeros = max(0, int(np.floor(np.log2(max(coded.lines / most, 1)))))
     while True:
         found = _with_zeros(coded, names, zeros)
         if zeros == 0 or found.count.size > most:
@@ -183,13 +193,13 @@ def _different(coded: Any, names: list[str]) -> int:
     return int(collected(counted, "counting tuples").column(0)[0].as_py())
 
 
-def _with_zeros(coded: Any, names: list[str], zeros: int) -> Tuples:
+def _with_zeros(coded: InSpark, names: list[str], zeros: int) -> Tuples:
     from pyspark.sql import functions as f
 
-    some = coded.select(*names)
+    some = coded.rows.frame
     if zeros:
         some = some.where(f.xxhash64(*names).bitwiseAND(f.lit((1 << zeros) - 1)) == 0)
-    counted = some.groupBy(*names).agg(f.count(f.lit(1)).alias("n"))
+    counted = some.groupBy(*names).agg(coded.records.alias("n"))
     arrived = collected(counted, "counting tuples")
     keys = np.stack([arrived.column(name).to_numpy() for name in names])
     count = arrived.column("n").to_numpy().astype(np.int64)

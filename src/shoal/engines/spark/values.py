@@ -23,7 +23,9 @@ from shoal.model.parts import Cuts
 
 __all__ = [
     "ACCOUNT",
+    "FIRST",
     "PERSON",
+    "TIMES",
     "Account",
     "InSpark",
     "Kept",
@@ -36,6 +38,10 @@ __all__ = [
 
 PERSON = "\0person"
 """The column of the person behind a row, by number; for the judge alone."""
+FIRST = "\0first"
+"""The column of whether a line is a row's first, where counts may be weights; for the judge alone."""
+TIMES = "times"
+"""The column of the records that a row stands for, or of how often it stands there."""
 ACCOUNT = "a"
 """The column of what a part says of itself; a row that has it is no row of the table."""
 
@@ -82,16 +88,20 @@ class SparkTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyedInSpark(Known):
-    """What is known of a table: also the rows of every cell of a book, of all, and what rules look at."""
+    """What is known of a table: also the records of every cell of a book, and what rules look at.
+
+    Of all: its records, and the rows that stand for any.
+    """
 
     counts: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    rows: int = 0
+    total: int = 0
+    lines: int = 0
     ruled: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InSpark:
-    """A coded table: rows as keys with what is carried, where Spark keeps them.
+    """A coded table: rows as keys with what is carried, where Spark keeps them, and how many there are.
 
     Its distinct tuples, where these are few (`whole`), with the keys of each, or how it is cut into parts.
     """
@@ -100,6 +110,7 @@ class InSpark:
     rows: Kept
     about: PartTask
     columns: tuple[Column, ...]
+    lines: int
     whole: Coded | None = None
     keys: NDArray[np.int64] | None = None
     cuts: Cuts | None = None
@@ -113,6 +124,13 @@ class InSpark:
     def total(self) -> int:
         """How many records there are."""
         return self.about.total
+
+    @property
+    def records(self) -> Any:
+        """How Spark adds up the records of rows."""
+        from pyspark.sql import functions as f
+
+        return f.sum(TIMES) if self.about.plan.whom.count is not None else f.count(f.lit(1))
 
     @property
     def is_ruled(self) -> bool:
@@ -192,9 +210,9 @@ class OnSpark:
         """None: which row went where is not kept."""
         return Groups(np.zeros(0, dtype=np.int32))
 
-    def with_persons(self) -> Any:
-        """The table with the person behind each row, for the judge alone."""
-        return self.rows.frame.select(*map(named, (*self.names, PERSON)))
+    def beside(self, column: str) -> Any:
+        """The table with one column more that is told the judge alone."""
+        return self.rows.frame.select(*map(named, (*self.names, column)))
 
     def frame(self) -> Any:
         """The table."""
