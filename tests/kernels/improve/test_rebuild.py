@@ -1,13 +1,17 @@
-"""Boxes of a pool without numbers: whatever rows they hold, the dearest are taken first."""
+"""The boxes of a pool: without numbers the dearest rows are taken first, with numbers runs of them."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naive import Table
 from shoal.kernels.compile.decorators import entry
+from shoal.kernels.distance.packed import LENGTH, greatest_width, pack_metric, place_of, width
 from shoal.kernels.improve.rebuild import _fill_cells, _list_cells
+from tables import coded_of
 
 
 @entry
@@ -30,3 +34,29 @@ def test_every_cell_keeps_its_rows_and_has_them_by_price(cells, seed):
         listed_and_filled(cell, entries, len(cells), rows, its, by_row, cell_of, far)
         for (start, length, _), one in zip(cell.tolist(), cells, strict=True):
             assert entries[start : start + length].tolist() == sorted(one, key=lambda row: -its[row])
+
+
+@entry
+def spans_of(packed, axis, codes):
+    found = np.zeros((2, codes, codes))
+    most = greatest_width(packed.shape, packed.data, axis)
+    for low in range(codes):
+        for high in range(low + 1, codes):
+            found[0, low, high] = width(packed.shape, packed.data, axis, low, high)
+            places = place_of(packed.shape, packed.data, axis, high)
+            places -= place_of(packed.shape, packed.data, axis, low)
+            found[1, low, high] = min(places, most)
+    return found
+
+
+@pytest.mark.parametrize("rows", [30, 400])  # more than 256 codes are not kept as pairs
+@pytest.mark.parametrize("missing", [0, 3])
+def test_numbers_are_as_far_apart_as_their_places(rows, missing):
+    numbers = np.random.default_rng(1).permutation(9 * rows)[:rows].tolist()
+    table = Table({"number": [*numbers, *[None] * missing]}, {"number": "number"})
+    coded = coded_of(table, 2)
+    _, packed = pack_metric(coded.metric, coded.codes)
+    codes = int(packed.shape[0, LENGTH])
+    assert codes == rows + (missing > 0)
+    widths, places = spans_of(packed, np.int64(0), codes)
+    assert np.allclose(widths, places, atol=1e-12)

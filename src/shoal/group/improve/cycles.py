@@ -98,7 +98,7 @@ def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
 
 def work_of(k: int) -> float:
     """What a step takes, about, in millionths of a second of one core."""
-    return 30.0 + min(9.0 * k, 36.0 + 5.0 * k)  # pools of large groups are rather small
+    return 30.0 + min(9.0 * k, 45.0 + 4.5 * k)  # pools of large groups are rather small
 
 
 def prepare(threads: int, progress: Progress) -> None:

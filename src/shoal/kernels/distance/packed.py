@@ -14,11 +14,23 @@ from numpy.typing import NDArray
 from shoal.kernels.compile.decorators import leaf
 from shoal.kernels.distance.spans import LINE, SET
 
-__all__ = ["AT", "FORM", "KIND", "LENGTH", "PackedMetric", "pack_metric", "width"]
+__all__ = [
+    "AT",
+    "FORM",
+    "KIND",
+    "LENGTH",
+    "PackedMetric",
+    "greatest_width",
+    "pack_metric",
+    "place_of",
+    "width",
+]
 
 PAIRS = 3
 """A form of our own: a LINE or TREE with so few codes that the spans of all pairs stand in a table."""
 MOST_PAIRS = 256
+BEYOND = 1e12
+"""Where missing numbers stand, farther than any span is wide."""
 FORM, LENGTH, AT, MISSING, KIND = 0, 1, 2, 3, 4
 
 
@@ -103,3 +115,21 @@ def width(shape, data, axis, low, high):
         reach *= 2
         at += length
     return max(data[at + low], data[at + high - reach])
+
+
+@leaf
+def place_of(shape, data, axis, code):
+    """Where a code stands on an axis of a packed metric that was a LINE; missing stands beyond all others.
+
+    Two places are as far apart as their codes, but for `greatest_width`, which is the most.
+    """
+    return BEYOND if code == shape[axis, MISSING] else data[shape[axis, AT] + code]
+
+
+@leaf
+def greatest_width(shape, data, axis):
+    """The span of a number and a missing one on an axis of a packed metric that was a LINE."""
+    missing = shape[axis, MISSING]
+    if missing < 0:
+        return BEYOND
+    return data[shape[axis, AT] + (missing if shape[axis, FORM] == PAIRS else shape[axis, LENGTH])]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.kernels.basics.random import draw
 from shoal.kernels.basics.sort import sort_by
 from shoal.kernels.compile.decorators import entry, inner
-from shoal.kernels.distance.packed import KIND, LENGTH, PackedMetric
+from shoal.kernels.distance.packed import KIND, LENGTH, PackedMetric, greatest_width, place_of
 from shoal.kernels.distance.spans import LINE
 from shoal.kernels.improve.pool import (
     FIRST,
@@ -283,7 +283,8 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
     leaves, nodes, order = by_axis[0], by_axis[1], by_axis[2]
     kept_price, far = np.empty(MOST_ROWS), np.empty(MOST_ROWS)
     by_row = np.empty((3, MOST_ROWS + 1), dtype=np.int64)
-    kept_free, begin, ranked = by_row[0], by_row[1], by_row[2]
+    free, begin, ranked = by_row[0], by_row[1], by_row[2]
+    place = np.zeros(MOST_ROWS)
     kept_length = np.empty(MOST_CELLS, dtype=np.int64)
     kept = np.empty(MOST_ENTRIES, dtype=np.int64)  # entries of cells, or without a sweep cells of rows
     power = 1.0 + min(k / AT_K, MOST_SMALL)
@@ -323,7 +324,9 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
         entries = cell[cells - 1, 0] + cell[cells - 1, 1]
         for t in range(rows):
             kept_price[t] = price[t]
-            kept_free[t] = pool[t, FREE]
+            place[t] = 0.0
+            if sweep >= 0:
+                place[t] = place_of(packed.shape, packed.data, sweep, pool[t, LEAF + sweep])
         if sweep < 0:
             _list_cells(cell, entry, cells, rows, begin, kept)
         else:
@@ -331,6 +334,7 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
                 kept_length[c] = cell[c, 1]
             for e in range(entries):
                 kept[e] = entry[e]
+        most = 0.0 if sweep < 0 else greatest_width(packed.shape, packed.data, sweep)
         limit = old - 1e-9
         if heat > 0.0:
             limit -= heat * old / held * np.log(draw(random))
@@ -344,7 +348,7 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
                 least = 0.0
             top = 0.0
             for t in range(rows):
-                pool[t, FREE] = kept_free[t]
+                free[t] = pool[t, FREE]
                 price[t] = shares[pool[t, 0]] if by_share else kept_price[t]
                 price[t] *= level * (1.0 + noise * (draw(random) - 0.5))
                 top = max(top, price[t])
@@ -355,8 +359,8 @@ def _rebuild(packed, state, scratch, trial, k, tries, chosen, score, heat):
                     cell[c, 1] = kept_length[c]
                 for e in range(entries):
                     entry[e] = kept[e]
-            take_runs(packed, scratch, trial, k, cells, sweep, -top, cap, least)
-            new = insert_rest(packed, trial, pool, rows, limit)
+            take_runs(packed, scratch, trial, k, cells, place, free, most, -top, cap, least)
+            new = insert_rest(packed, trial, pool, free, rows, limit)
             is_other = new < old - 1e-9 or new > old + 1e-9
             is_taken = is_other and new < limit and adopt(state, trial, chosen, groups)
             clear(trial.piece, trial.group, trial.stock, trial.near, trial.cost)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compile.decorators import inner
-from shoal.kernels.distance.packed import width
-from shoal.kernels.improve.pool import FAR, FREE, LEAF
+from shoal.kernels.improve.pool import FAR
 from shoal.kernels.improve.state import (
     AFTER,
     COPIES,
@@ -36,18 +35,18 @@ BUCKETS = 256
 
 
 @inner
-def take_runs(packed, scratch, trial, k, cells, sweep, low, high, least):
+def take_runs(packed, scratch, trial, k, cells, place, free, most, low, high, least):
     """Groups of a trial: take the cheapest run of at least k free records of a pool, again and again.
 
-    A row whose price is below `least` times what a cell costs is not taken from there: it may stand in a
-    cheaper one.
+    Every row has a `place` on the sweep, where two are never farther apart than `most`, and `free` copies,
+    which are taken. A row whose price is below `least` times what a cell costs is not taken from there: it
+    may stand in a cheaper one.
     """
     pool, price, cell_of, entry = scratch.pool, scratch.price, scratch.cell, scratch.entry
     bucket = np.empty(BUCKETS + 1, dtype=np.int64)
     for now in range(BUCKETS + 1):
         bucket[now] = -1
     scale = BUCKETS / (high - low)
-    at_code = LEAF + sweep
     for now in range(-1, BUCKETS + 1):
         # before the first bucket every cell is looked at once, to be filed
         limit = low + (now + 1) / scale if now < BUCKETS else high
@@ -63,35 +62,34 @@ def take_runs(packed, scratch, trial, k, cells, sweep, low, high, least):
             paid = 0.0
             best = FAR
             is_taken = False
+            base = scratch.cell_cost[cell]
+            spared = least * base
             for e in range(start, stop):
                 row = entry[e]
-                free = pool[row, FREE]
-                if free == 0 or price[row] < least * scratch.cell_cost[cell]:
+                if free[row] == 0 or price[row] < spared:
                     continue
                 entry[write] = row
                 write += 1
-                held += free
-                paid += price[row] * free
-                first = entry[begin]
-                while held - pool[first, FREE] >= k:
-                    held -= pool[first, FREE]
-                    paid -= price[first] * pool[first, FREE]
-                    begin += 1
-                    first = entry[begin]
+                held += free[row]
+                paid += price[row] * free[row]
                 if held < k:
                     continue
-                key = scratch.cell_cost[cell] - paid / held
-                if sweep >= 0 and pool[first, at_code] < pool[row, at_code]:
-                    key += width(packed.shape, packed.data, sweep, pool[first, at_code], pool[row, at_code])
+                first = entry[begin]
+                while held - free[first] >= k:
+                    held -= free[first]
+                    paid -= price[first] * free[first]
+                    begin += 1
+                    first = entry[begin]
+                key = base - paid / held + min(place[row] - place[first], most)
                 if key < limit and now >= 0:
                     g = new_group(trial.group, trial.stock)
                     over = held - k
                     for t in range(begin, write):
                         member = entry[t]
-                        copies = pool[member, FREE]
+                        copies = free[member]
                         if t == begin:
                             copies -= over
-                        pool[member, FREE] -= copies
+                        free[member] -= copies
                         q = new_piece(trial.piece, trial.stock, trial.near, pool[member, 0], copies)
                         link(trial.piece, trial.group, q, g)
                         add_row(
@@ -115,21 +113,21 @@ def take_runs(packed, scratch, trial, k, cells, sweep, low, high, least):
             if is_taken:  # runs across the gap have not been looked at
                 best = low
             if best < high and now < BUCKETS:
-                place = np.int64((best - low) * scale)
-                place = min(max(place, now + 1), BUCKETS)
-                cell_of[cell, 2] = bucket[place]
-                bucket[place] = cell
+                to = np.int64((best - low) * scale)
+                to = min(max(to, now + 1), BUCKETS)
+                cell_of[cell, 2] = bucket[to]
+                bucket[to] = cell
             cell = cell + 1 if now < 0 else bucket[now]
 
 
 @inner
-def insert_rest(packed, trial, pool, rows, limit):
+def insert_rest(packed, trial, pool, free, rows, limit):
     """Put what a trial leaves free where it adds least; its loss then, or something above `limit`."""
     total = 0.0
     for g in range(trial.cost.size):
         total += trial.cost[g] * trial.group[g, SIZE]
     for t in range(rows):
-        copies = pool[t, FREE]
+        copies = free[t]
         if copies > 0 and total <= limit:
             g, price = best_group(packed, trial, pool[t, 0], copies, FAR, np.int64(-1))
             total += price
