@@ -39,4 +39,5 @@ def _compile() -> None:
 
 
 if __name__ == "__main__":
+    ahead.give_way()  # rules are enforced after improvement
     _compile()

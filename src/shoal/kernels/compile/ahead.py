@@ -22,8 +22,10 @@ from shoal.kernels.compile.fresh import mark_of
 from shoal.kernels.distance.packed import PackedMetric, pack_metric
 from shoal.kernels.distance.spans import LINE
 
-__all__ = ["begin", "four_numbers", "wait"]
+__all__ = ["begin", "four_numbers", "give_way", "wait"]
 
+LATER = 10
+"""By how much a Python gives way whose kernels are needed last."""
 _helpers: dict[str, subprocess.Popen[bytes]] = {}
 """The other Pythons while they run, by the module that they run."""
 _waiting = Lock()
@@ -63,6 +65,12 @@ def wait(module: str) -> None:
             helper.wait()
             atexit.unregister(helper.kill)
             del _helpers[module]
+
+
+def give_way() -> None:
+    """In a Python that compiles ahead what is needed last: leave the cores to others."""
+    if hasattr(os, "nice"):
+        os.nice(LATER)
 
 
 def four_numbers() -> tuple[NDArray[np.int32], PackedMetric]:
