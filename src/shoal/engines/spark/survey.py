@@ -36,6 +36,8 @@ N = "\0n"
 """The rows of a cell, or their records, beside a column of any name."""
 MOST = 1_000_000
 """Different cells that a worker remembers before it tells them."""
+PLAIN = "UTF8_BINARY"
+"""Spark's word for texts that are the same where their bytes are."""
 TOGETHER = 8
 """Counts of so many batches are joined at a time."""
 
@@ -57,6 +59,7 @@ def open_frame(frame: Any, plan: Plan) -> SparkTable:
             column=nested[0],
         )
     used = [name for name in names if name in {*plan.columns, plan.whom.unit, plan.whom.count}]
+    _check_collations(frame, used)
     with in_own_words("looking at the columns"):
         few = frame.select(*map(named, used)).limit(0).toArrow() if used else pa.table({})
     typed: Any = pl.from_arrow(few)
@@ -67,6 +70,18 @@ def open_frame(frame: Any, plan: Plan) -> SparkTable:
 def _is_nested(frame: Any, name: str) -> bool:
     kinds = {one.name: one.dataType.typeName() for one in frame.schema.fields}
     return kinds.get(name) in {"array", "map", "struct", "variant"}
+
+
+def _check_collations(frame: Any, names: list[str]) -> None:
+    """Refuse texts that Spark takes for one though they differ: it would count and hash them as one."""
+    for one in frame.schema.fields:
+        if one.name in names and getattr(one.dataType, "collation", PLAIN) != PLAIN:
+            raise DataError(
+                f"Column {one.name!r} has a collation, by which Spark may take different texts for one. "
+                f"Give it plain texts first: collate(..., '{PLAIN}'), of lower-case texts where case does "
+                "not matter.",
+                column=one.name,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +193,7 @@ def count_cells(about: _ToCount, batches: Iterator[Any]) -> Iterator[Any]:
     fields: list[Any] = []
     for batch in batches:
         fields = [batch.schema.field(f"c{at}") for at in range(about.counted)]
+        _check_letters(about, batch)
         frame: Any = pl.from_arrow(pa.Table.from_batches([batch]))
         frame = frame.rename(dict(zip(frame.columns, about.names, strict=True))).cast(about.schema)
         others = frame.select(about.names[about.quasi :])  # those counted are looked at by the driver
@@ -202,9 +218,23 @@ def count_cells(about: _ToCount, batches: Iterator[Any]) -> Iterator[Any]:
     yield _line(fields, -1, None, np.array([1]), total.astype("<u8").tobytes())
 
 
+def _check_letters(about: _ToCount, batch: Any) -> None:
+    """Refuse texts of bytes that are no letters, which Spark may hold, and Polars takes unseen."""
+    for name, array in zip(about.names, batch.columns, strict=True):
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            try:
+                array.validate(full=True)
+            except pa.ArrowInvalid:
+                raise DataError(
+                    f"Column {name!r} has texts that are not UTF-8. Clean those rows first.", column=name
+                ) from None
+
+
 def _records(cells: pl.Series) -> pl.Series:
     """The records of rows; what is no number of records is refused by the driver, who sees all cells."""
-    numbers = cells.cast(pl.String).cast(pl.Float64, strict=False)
+    # as `counts_of` reads them: a short float has more digits than its text
+    plain = cells if cells.dtype.is_numeric() else cells.cast(pl.String)
+    numbers = plain.cast(pl.Float64, strict=False)
     fit = numbers.is_finite() & (numbers >= 0) & (numbers < EXACT)
     return numbers.set(~fit.fill_null(False), 0.0).fill_null(0.0).cast(pl.Int64)
 
