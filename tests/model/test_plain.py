@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.errors import DataError
+from shoal.model.plain import counts_of
 
 CANARY = "zqcanary"
 COLUMNS = {
@@ -94,3 +96,14 @@ def test_any_type_before_the_judges_and_in_a_first_plan(name):
             assert CANARY not in str(caught.value)
         else:
             assert ask(table(name), quasi=["x"]).records == 6
+
+
+@pytest.mark.parametrize("cell", ["4.99999999999999999999", "2.00000000000000000001"])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Decimal(38, 24)])
+def test_a_count_with_a_fraction_that_no_float_holds_is_refused(cell, dtype):
+    with pytest.raises(DataError, match="1 of 2 of its values are not whole"):
+        counts_of(pl.Series("n", ["3.0", cell]).cast(dtype))
+
+
+def test_counts_are_whole_numbers_however_they_are_written():
+    assert counts_of(pl.Series("n", ["3.000", "1.5e1", "0"])).tolist() == [3, 15, 0]

@@ -129,6 +129,8 @@ def counts_of(series: pl.Series) -> NDArray[np.int64]:
         )
     numbers = series.cast(pl.Float64, strict=False)
     fit = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < EXACT)
+    if series.dtype == pl.String or series.dtype.is_decimal():  # which may have more digits than a float
+        fit &= ~series.cast(pl.String).str.contains(r"^[^eE]*\.[0-9]*[1-9][0-9]*$")
     bad = int((~fit.fill_null(False)).sum())
     if bad:
         raise DataError(
