@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.engines.spark.survey import _records, _ToCount, count_cells, open_frame
+from shoal.engines.spark.survey import N, _records, _rows_counted, _ToCount, count_cells, open_frame
 from shoal.errors import DataError
 from shoal.model.plain import counts_of
 from shoal.model.plan import Plan
@@ -49,3 +49,12 @@ def test_texts_that_spark_takes_for_one_are_refused(words: dict[str, Any]) -> No
     frame = SimpleNamespace(columns=["age", "town"], schema=types.StructType(fields))
     with pytest.raises(DataError, match="'town' has a collation"):
         open_frame(frame, Plan(k=2, **words))
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"), [(-1, "4 of 7 of its values"), (2**51, "counts 2\\^53 records and more")]
+)
+def test_messages_on_counts_tell_rows_and_not_different_cells(cell: int, words: str) -> None:
+    counts = pl.DataFrame({"n": [2, cell], N: [3, 4]})
+    with pytest.raises(DataError, match=words):
+        _rows_counted(counts, "n", Plan(k=2, quasi=("age",), count="n"))

@@ -116,8 +116,11 @@ def _day_of(dtype: pl.DataType) -> int | None:
     return 1 if isinstance(dtype, pl.Date) else None
 
 
-def counts_of(series: pl.Series) -> NDArray[np.int64]:
-    """The records that each row stands for: whole numbers of at least 0, below 2^53 also in all."""
+def counts_of(series: pl.Series, rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    """The records that each row stands for: whole numbers of at least 0, below 2^53 also in all.
+
+    `rows` says how many rows have each cell, where it is not one.
+    """
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if not (series.dtype.is_numeric() or series.dtype in {pl.String, pl.Null}):
@@ -131,15 +134,16 @@ def counts_of(series: pl.Series) -> NDArray[np.int64]:
     fit = (numbers == numbers.floor()) & (numbers >= 0) & (numbers < EXACT)
     if series.dtype == pl.String or series.dtype.is_decimal():  # which may have more digits than a float
         fit &= ~series.cast(pl.String).str.contains(r"^[^eE]*\.[0-9]*[1-9][0-9]*$")
-    bad = int((~fit.fill_null(False)).sum())
+    rows = np.ones(len(series), dtype=np.int64) if rows is None else rows
+    bad = int(rows[~fit.fill_null(False).to_numpy()].sum())
     if bad:
         raise DataError(
-            f"Column {series.name!r} counts records, but {bad} of {len(series)} of its values are not "
+            f"Column {series.name!r} counts records, but {bad} of {rows.sum()} of its values are not "
             "whole numbers of at least 0 and below 2^53. Clean those rows first.",
             field="count",
             column=series.name,
         )
-    if float(numbers.sum()) >= EXACT:
+    if float(numbers.to_numpy() @ rows) >= EXACT:
         raise DataError(
             f"Column {series.name!r} counts 2^53 records and more, which cannot be right.",
             field="count",
