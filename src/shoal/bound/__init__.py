@@ -142,8 +142,9 @@ def hold_below(proof: Proof, value: float, noise: float = 0.0) -> Proof:
     Let b be the bound without any rounding, so that no release has less; ours is at most b / SAFE and the
     noise: what both leave of ours is a bound. The release itself has `value`; where that lies above,
     one of the two is wrong, and nothing may be published that says so. Where the two agree to nine digits
-    they are one number, which rounding alone keeps apart: the release is the best possible, and the bound
-    is its value; but not where the noise alone makes up as much.
+    they are taken for one number: the release is called the best possible, and the bound is its value,
+    which may be a part in 10^9 too much; published figures have fewer digits and are rounded down. But not
+    where the noise alone makes up as much.
     """
     sure = SAFE * proof.bound - noise
     if sure > value:
