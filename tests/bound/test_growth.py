@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import naive
-from shoal.bound import value_of
+from shoal.bound import loss, value_of
 from shoal.bound.boxes import boxes_below, most_boxes
 from shoal.bound.growth import again, grid, prove_by_growth, top_share
 from shoal.bound.loss import again as loss_again
@@ -173,3 +174,23 @@ def test_a_cap_that_no_longer_pays_is_not_doubled() -> None:
     assert enough.cap < all_of_them.cap
     most, found = (prove_by_growth(boxes, 2, RATIO).bound for boxes in (all_of_them, enough))
     assert found == pytest.approx(most, rel=1e-3)
+
+
+def test_what_the_cap_stopped_is_a_part_of_the_bound():
+    boxes = SimpleNamespace(cap=0.5, swept=SimpleNamespace(held=np.array([1, 2, 4])))
+    assert loss._stopped_at_cap(boxes, np.array([0.5, 0.25, 0.5])) == pytest.approx(2.5 / 3.0)
+    assert loss._stopped_at_cap(boxes, np.zeros(3)) == 0.0
+
+
+@pytest.mark.parametrize(("stopped", "asked"), [(0.004, 0), (0.006, 1)])
+def test_near_rows_are_asked_where_the_cap_stopped_many_shares(monkeypatch, stopped, asked):
+    coded = coded_of(random_table(np.random.default_rng(4), rows=9), 2)
+    boxes = boxes_below(coded, 2, 0.1 * coded.weight, 10**6)  # not all there are
+    calls = []
+    monkeypatch.setattr(loss, "most_boxes", lambda *_: (boxes, boxes))
+    monkeypatch.setattr(loss, "left_out", lambda _: 0.0)
+    monkeypatch.setattr(loss, "_stopped_at_cap", lambda *_: stopped)
+    around = loss.prove_around
+    monkeypatch.setattr(loss, "prove_around", lambda *its: calls.append(its) or around(*its))
+    prove(coded, Task(k=2, effort=Effort("quick")))
+    assert len(calls) == asked

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.bound import border, growth, in_turn, line, own_box, shares, smallest_box
 from shoal.bound.around import prove_around
@@ -50,6 +51,9 @@ LITTLE, LARGE_K, PART = 1.0 / 12 + 1e-9, 40, 1.0 / 4
 of it. On Adult with one column as labels near rows say 2 to 6 % more at k = 5
 and 30 % less at k = 50; with a second number 9 % more at k = 20 and 17 % less at k = 50; all for twenty
 times the work."""
+
+STOPPED = 0.005
+"""What the cap may have stopped of the growth bound: where it is no more, near rows seldom say more."""
 
 
 def _pairs_again(coded: Coded, task: Task, **parameters: float) -> Proof | None:
@@ -120,12 +124,19 @@ def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
     has_gap = task.effort.level != "quick" and not bool((few.floor > 1e-9 * few.cap).all())
     if few is not many or (whole and has_gap):
         proofs.append(prove_by_boxes(many, task.k))
-    enough = lacking <= (PART if task.k >= LARGE_K else LITTLE) and bool((grown < few.cap).all())
+    enough = lacking <= (PART if task.k >= LARGE_K else LITTLE) and _stopped_at_cap(few, grown) <= STOPPED
     if not (whole or enough):
         proofs.append(prove_around(coded, task))
     best = max(proofs, key=lambda proof: proof.bound)
     guide = Guide(by_row(coded, few, grown), few.cap) if shared is None else shared.guide
     return replace(best, guide=guide)
+
+
+def _stopped_at_cap(boxes: Boxes, grown: NDArray[np.float64]) -> float:
+    """The part of the growth bound that stands in shares which the cap has stopped."""
+    held = boxes.swept.held
+    stopped = grown >= boxes.cap
+    return float(grown[stopped] @ held[stopped]) / max(float(grown @ held), 1e-300)
 
 
 def prove_again(coded: Coded, task: Task, proof: Proof, guide: Guide, grouping: Grouping) -> Proof:
