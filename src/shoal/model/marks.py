@@ -2,7 +2,8 @@
 
 Every row is hashed by itself and the hashes are added, so the sum is the same whatever the order of the
 rows and whoever adds what. It has 2048 bits, since two tables with the same sum of few bits could be found;
-the salt goes into every hash, so a sum says nothing to those who do not have it.
+the salt goes into every hash, so a sum says nothing to those who do not have it. Workers of Spark add up
+the same by a kernel (`group/parts/marks`); here, where marks are verified, `hashlib` does it.
 
 M. Bellare, D. Micciancio. A new paradigm for collision-free hashing: incrementality at reduced cost.
 EUROCRYPT 1997.

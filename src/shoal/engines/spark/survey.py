@@ -21,8 +21,9 @@ from shoal.engines.spark.ask import collected, in_own_words, named, renamed
 from shoal.engines.spark.send import of_batches
 from shoal.engines.spark.values import SparkTable, SurveyedInSpark
 from shoal.errors import DataError, TooFewRows
+from shoal.group.parts.marks import sum_of_many_rows
 from shoal.model.known import Known
-from shoal.model.marks import added, mark_of_rows, marked_columns, sum_of_rows
+from shoal.model.marks import added, mark_of_rows, marked_columns
 from shoal.model.missing import missing_to_null
 from shoal.model.names import check_literal
 from shoal.model.plain import EXACT, check_moments, check_texts, counts_of
@@ -202,7 +203,7 @@ def count_cells(about: _ToCount, batches: Iterator[Any]) -> Iterator[Any]:
             waiting[at].append(_joined([pl.DataFrame([frame[name], many.alias(N)])], name))
             if len(waiting[at]) > TOGETHER:
                 waiting[at] = [_joined(waiting[at], name)]
-        some = sum_of_rows(frame.select(about.marked), about.salt)
+        some = sum_of_many_rows(frame.select(about.marked), about.salt)
         total = some if total is None else total + some
         if sum(len(its[0]) for its in waiting.values()) > MOST:
             yield from _told(about, waiting, fields)
