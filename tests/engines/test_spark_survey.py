@@ -10,10 +10,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from shoal.engines import spark
 from shoal.engines.spark.survey import N, _records, _rows_counted, _ToCount, count_cells, open_frame
+from shoal.engines.spark.values import SparkTable
 from shoal.errors import DataError
+from shoal.model.marks import sum_of_rows
 from shoal.model.plain import counts_of
 from shoal.model.plan import Plan
+from shoal.read import spark as own_spark
 
 
 @pytest.mark.parametrize(
@@ -58,3 +62,39 @@ def test_messages_on_counts_tell_rows_and_not_different_cells(cell: int, words: 
     counts = pl.DataFrame({"n": [2, cell], N: [3, 4]})
     with pytest.raises(DataError, match=words):
         _rows_counted(counts, "n", Plan(k=2, quasi=("age",), count="n"))
+
+
+def test_workers_add_rows_up_to_the_mark_that_verify_makes() -> None:
+    cells = pl.DataFrame({"age": [3, None, 5] * 40, "town": ["a", "b\n" * 90, None] * 40})
+    about = _ToCount(("age", "town"), dict(cells.schema), 2, 2, ("age", "town"), "ab" * 32, None)
+    table = cells.rename({"age": "c0", "town": "c1"}).to_arrow()
+    lines = list(count_cells(about, iter(table.to_batches(max_chunksize=50))))
+    assert lines[-1].column("mark")[0].as_py() == sum_of_rows(cells, "ab" * 32).astype("<u8").tobytes()
+
+
+class _Frame:
+    """A frame of Spark as far as the engine looks, whose session notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.sparkSession = SimpleNamespace(conf=SimpleNamespace(set=lambda *told: self.told.append(told)))
+
+
+_Frame.__module__ = "pyspark.sql.dataframe"
+
+
+@pytest.mark.parametrize(
+    ("keep", "limit"), [((), own_spark.NARROW), (("since",), own_spark.NARROW), (("town",), own_spark.WIDE)]
+)
+def test_batches_are_measured_where_kept_texts_may_be_long(
+    keep: tuple[str, ...], limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = _Frame()
+    like = pl.DataFrame(schema={"age": pl.Int64, "town": pl.String, "since": pl.Int64})
+    monkeypatch.setattr(spark, "open_frame", lambda frame, _: SparkTable(frame, like))
+    plan = Plan(k=2, quasi=("age",), keep=keep)
+    spark.ENGINE.open(frame, plan)
+    assert not frame.told  # the session of somebody else
+    monkeypatch.setitem(own_spark._own, id(frame.sparkSession), "")
+    spark.ENGINE.open(frame, plan)
+    assert frame.told == [(own_spark.LIMIT, limit)]

@@ -21,10 +21,13 @@ from shoal.model.size import bytes_of
 from shoal.read.large import PARQUET, TEXT
 from shoal.read.nameless import folder_of
 
-__all__ = ["close_spark", "read_spark"]
+__all__ = ["close_spark", "limit_batches", "read_spark"]
 
 HEAP = "2GB"
 """Memory of the Java machine if nobody says how much."""
+LIMIT, NARROW, WIDE = "spark.sql.execution.arrow.maxBytesPerBatch", "2147483647b", "64MB"
+"""How large batches may be that go to workers. One number means any size; by all others Spark measures the
+batch again at every row, which takes longer than adding the row."""
 _own: dict[int, str] = {}
 """The private folders of sessions of our own."""
 
@@ -83,6 +86,12 @@ def close_spark(of: Any) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def limit_batches(session: Any, *, narrow: bool) -> None:
+    """Batches of narrow rows are limited by their number alone, if the session is one of our own."""
+    if id(session) in _own:
+        session.conf.set(LIMIT, NARROW if narrow else WIDE)
+
+
 def _session(master: str, memory: str, scratch: str | None) -> Any:
     try:
         from pyspark.sql import SparkSession
@@ -105,6 +114,7 @@ def _session(master: str, memory: str, scratch: str | None) -> Any:
         "spark.python.worker.reuse": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        LIMIT: WIDE,
         **{f"spark.executorEnv.{word}": "1" for word in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS")},
     }
     if here:

@@ -52,6 +52,7 @@ from shoal.model.receipt import Receipt
 from shoal.model.task import Progress, Task
 from shoal.model.verdict import Verdict
 from shoal.model.whom import Repeats
+from shoal.read.spark import limit_batches
 
 __all__ = ["ENGINE", "Spark"]
 
@@ -67,7 +68,10 @@ class Spark:
         """A frame of Spark."""
         if not type(frame).__module__.startswith("pyspark.sql."):
             raise DataError("The engine 'spark' takes frames of Spark. Give one, or choose another engine.")
-        return open_frame(frame, plan)
+        table = open_frame(frame, plan)
+        kinds = [table.like.schema[name] for name in plan.keep if name in table.columns]
+        limit_batches(frame.sparkSession, narrow=not {pl.String, pl.Binary}.intersection(kinds))
+        return table
 
     def seal(self, table: SparkTable) -> Receipt:
         """A receipt over the rows in any order, which the survey added up."""
