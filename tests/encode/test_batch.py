@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 
 from mixed_tables import mixed_table, mixed_words
-from shoal.encode import encode, survey
+from shoal.encode import distinct_lines, encode, survey
 from shoal.encode.batch import Lookup, carried_of, coder_of
 from shoal.encode.survey import look_up
-from shoal.errors import DataError
+from shoal.errors import BrokenPromise, DataError
 from shoal.model.plan import Plan
 from silent import said_by
 
@@ -69,3 +71,33 @@ def test_carried_values_stand_in_their_order_and_missing_is_last() -> None:
     assert carried.size == 3
     codes = carried.lookup.codes_of(pa.array(["cold", "flu", None, " ? ", ""]))
     assert codes.tolist() == [0, 1, 2, 2, 2]
+
+
+def test_texts_are_looked_up_by_a_dictionary_as_by_a_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, plan = mixed_table(500), Plan(**mixed_words(missing=("{town} 1", "40")))
+    frame = frame.with_columns(pl.when(pl.int_range(500) % 7 > 0).then("job").alias("job"))
+    books = survey(frame, plan).books
+    found = [look_up(frame, book)[0] for book in books]
+    monkeypatch.setattr(sys.modules["shoal.encode.survey"], "OFTEN", 500)  # too few rows for it
+    for book, codes in zip(books, found, strict=True):
+        assert np.array_equal(look_up(frame, book)[0], codes)
+
+
+@pytest.mark.parametrize("other", ["zqcanary", None])
+def test_a_text_that_was_not_surveyed_is_a_mistake_of_ours_and_not_shown(other: str | None) -> None:
+    frame = pl.DataFrame({"job": ["a", "b"] * 20})
+    (book,) = survey(frame, Plan(k=2, quasi=["job"], kinds={"job": "label"})).books
+    with pytest.raises(BrokenPromise) as caught:
+        look_up(pl.DataFrame({"job": [*["a"] * 20, other]}), book)
+    said_by(caught.value, "zqcanary")
+
+
+@pytest.mark.parametrize("sizes", [[3, 4], [2**31 - 1, 2**31 - 1, 5]])
+def test_distinct_lines_are_sorted_and_every_row_finds_its_own(sizes: list[int]) -> None:
+    random = np.random.default_rng(1)
+    codes = [random.integers(0, min(size, 4), 200).astype(np.int32) for size in sizes]
+    lines, row = distinct_lines(codes, sizes)
+    expected, place = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    assert np.array_equal(lines, expected)
+    assert np.array_equal(row, place.ravel())
+    assert (lines.dtype, row.dtype) == (np.int32, np.int32)

@@ -149,8 +149,17 @@ def distinct_lines(codes: list[Codes], sizes: list[int]) -> tuple[Codes, NDArray
             room = values.size
         key = key * size + its_codes
         room *= size
-    _, first, row = np.unique(key, return_index=True, return_inverse=True)
+    # as `np.unique` does it, in less room
+    order = np.argsort(key, kind="stable").astype(np.int32)
+    key = key[order]
+    new = np.ones(rows, dtype=np.bool_)
+    np.not_equal(key[1:], key[:-1], out=new[1:])
+    del key
+    row = np.empty(rows, dtype=np.int32)
+    row[order] = np.cumsum(new, dtype=np.int32) - 1
+    first = order[new]
+    del order, new
     lines = np.empty((first.size, len(codes)), dtype=np.int32)
     for axis, its_codes in enumerate(codes):
         lines[:, axis] = its_codes[first]
-    return lines, row.ravel().astype(np.int32)
+    return lines, row

@@ -18,6 +18,7 @@ __all__ = [
     "counts_of",
     "has_text",
     "is_plain",
+    "is_text",
 ]
 
 EXACT = 2.0**53
@@ -69,9 +70,14 @@ def check_plain(series: pl.Series) -> None:
         )
 
 
+def is_text(dtype: pl.DataType) -> bool:
+    """Whether the cells of a type are texts."""
+    return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+
+
 def check_texts(series: pl.Series) -> None:
     """Refuse texts with a zero byte: no text file gives them back, and some readers stop there."""
-    if not isinstance(series.dtype, pl.String | pl.Categorical | pl.Enum):
+    if not is_text(series.dtype):
         return
     bad = int(series.cast(pl.String).str.contains("\0", literal=True).sum())
     if bad:
