@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from dataclasses import astuple
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
+from shoal.check import diversity
+from shoal.check.kanonymity import classes_of, records_of
+from shoal.check.mix import mix_of
 from shoal.errors import DataError, PlanError
 
 
@@ -170,3 +175,40 @@ def test_what_cannot_be_judged_is_said_without_values():
     assert "many" not in str(error.value)
     with pytest.raises(DataError, match="plain type"):
         shoal.check_table(frame, quasi=["q"], sensitive=["s"])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), min_size=1, max_size=60),
+    st.integers(1, 5),
+    st.sampled_from(["number", "text"]),
+)
+def test_many_classes_are_measured_some_at_a_time(rows, some, written):
+    frame = pl.DataFrame(rows, schema=["face", "value"], orient="row")
+    if written == "text":
+        frame = frame.with_columns(pl.format("v {}", "value").alias("value"))
+    classes = classes_of(frame, ["face"], records_of(frame, None))
+    whole = diversity.measure(frame["value"], classes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diversity, "SOME", some)
+        parts = diversity.measure(frame["value"], classes)
+    for one, other in zip(astuple(whole), astuple(parts), strict=True):
+        assert one == (other if isinstance(other, str | int) or other is None else pytest.approx(other))
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 900)), min_size=1, max_size=60))
+def test_pairs_of_class_and_value_are_counted_where_there_are_many_values(rows):
+    frame = pl.DataFrame(rows, schema=["face", "value"], orient="row")
+    classes = classes_of(frame, ["face"], records_of(frame, None))
+    mix = mix_of(classes, frame["value"].to_numpy(), 901)
+    expected = sorted(Counter(zip(classes.label.tolist(), frame["value"].to_list(), strict=True)).items())
+    assert mix.value.tolist() == [value for (_, value), _ in expected]
+    assert mix.records.tolist() == [records for _, records in expected]
+    assert (
+        np.diff(mix.start).tolist()
+        == frame.group_by("face")
+        .agg(pl.n_unique("value"))
+        .sort(pl.col("face").replace_strict(dict(zip(frame["face"], classes.label.tolist(), strict=True))))[
+            "value"
+        ]
+        .to_list()
+    )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.check.mix import Mix
 
-__all__ = ["equal_distances", "ordered_distances"]
+__all__ = ["equal_distances", "ordered_distances", "shares_of"]
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def equal_distances(mix: Mix, sizes: Floats, whole: Floats | None = None) -> Flo
 
     `whole` has the share of each value in the whole table, where the classes are not all of it.
     """
-    whole = _whole(mix) if whole is None else whole
+    whole = shares_of(mix) if whole is None else whole
     starts = mix.start[:-1]
     p = mix.records / np.repeat(sizes, np.diff(mix.start))
     q = whole[mix.value]
@@ -39,7 +39,7 @@ def ordered_distances(mix: Mix, sizes: Floats, whole: Floats | None = None) -> F
     """
     if mix.values < 2:
         return np.zeros(sizes.size)
-    up_to = np.cumsum(_whole(mix) if whole is None else whole)[:-1]
+    up_to = np.cumsum(shares_of(mix) if whole is None else whole)[:-1]
     total = np.r_[0.0, np.cumsum(up_to)]
     gaps = up_to.size
     starts, entries = mix.start[:-1], np.diff(mix.start)
@@ -58,7 +58,8 @@ def ordered_distances(mix: Mix, sizes: Floats, whole: Floats | None = None) -> F
     return distances
 
 
-def _whole(mix: Mix) -> Floats:
+def shares_of(mix: Mix) -> Floats:
+    """The share of each value in all classes."""
     counts = np.zeros(mix.values)
     np.add.at(counts, mix.value, mix.records)
     shares: Floats = counts / counts.sum()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.check.closeness import equal_distances, ordered_distances
+from shoal.check.closeness import equal_distances, ordered_distances, shares_of
 from shoal.check.kanonymity import Classes, codes_of
 from shoal.check.mix import Mix, mix_of
 from shoal.model.verdict import Sensitive
 
-__all__ = ["measure", "numbers_of", "ranks_of_values", "worst_of"]
+__all__ = ["measure", "numbers_of", "ranks_of_values", "worse_of", "worst_of"]
 
 Floats = NDArray[np.float64]
+SOME = 1 << 17
+"""Classes that are measured at a time."""
 
 
 def measure(series: pl.Series, classes: Classes) -> Sensitive:
@@ -25,10 +29,42 @@ def measure(series: pl.Series, classes: Classes) -> Sensitive:
     mix = mix_of(classes, codes, values)
     if classes.sizes.size == 0:
         return Sensitive(series.name, 0, 0.0, 0.0, 0.0, 0.0, None)
+    del codes
     sizes = classes.sizes.astype(np.float64)
     ranks = ranks_of_values(series)
     by_rank = None if ranks is None else mix_of(classes, ranks, int(ranks.max()) + 1)
-    return worst_of(series.name, mix, by_rank, sizes)
+    if sizes.size <= SOME:
+        return worst_of(series.name, mix, by_rank, sizes)
+    whole, by_rank_whole = shares_of(mix), None if by_rank is None else shares_of(by_rank)
+    found = None
+    for first in range(0, sizes.size, SOME):  # of many classes some at a time
+        last = first + SOME
+        its = None if by_rank is None else by_rank.part(first, last)
+        one = worst_of(
+            series.name,
+            mix.part(first, last),
+            its,
+            sizes[first:last],
+            whole=whole,
+            whole_by_rank=by_rank_whole,
+        )
+        found = one if found is None else worse_of(found, one)
+    assert found is not None, "there are classes"
+    return found
+
+
+def worse_of(one: Sensitive, other: Sensitive) -> Sensitive:
+    """Of one column the worse of every figure in two parts of the classes."""
+    ordered = one.closeness_ordered
+    return replace(
+        one,
+        distinct=min(one.distinct, other.distinct),
+        entropy=min(one.entropy, other.entropy),
+        recursive=max(one.recursive, other.recursive),
+        largest_share=max(one.largest_share, other.largest_share),
+        closeness_equal=max(one.closeness_equal, other.closeness_equal),
+        closeness_ordered=None if ordered is None else max(ordered, other.closeness_ordered or 0.0),
+    )
 
 
 def worst_of(

@@ -41,7 +41,15 @@ def classes_of(table: pl.DataFrame, quasi: Sequence[str], records: NDArray[np.in
     starts = _runs(published)
     heads = published[starts]
     key, _ = join_codes((codes_of(heads[name]) for name in quasi), starts.size)
-    key = np.repeat(np.unique(key, return_inverse=True)[1].ravel(), np.diff(starts, append=table.height))
+    key = np.unique(key, return_inverse=True)[1].ravel()
+    lengths = np.diff(starts, append=table.height)
+    if (records > 0).all():  # as nearly always: then nothing is asked row by row
+        many = int(key.max(initial=-1)) + 1
+        first = np.empty(many, dtype=np.int64)
+        first[key[::-1]] = starts[::-1]
+        sums = np.add.reduceat(records, starts) if starts.size else starts
+        return Classes(np.repeat(key, lengths), records, _sums(key, sums, many), first)
+    key = np.repeat(key, lengths)
     alive = np.flatnonzero(records > 0)
     # the first row of each class that stands for a record
     first = np.full(int(key.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -95,7 +103,7 @@ def codes_of(series: pl.Series) -> tuple[NDArray[np.int64], int]:
 def records_of(table: pl.DataFrame, count: str | None) -> NDArray[np.int64]:
     """What each row stands for; the count column must hold whole numbers of at least 0."""
     if count is None:
-        return np.ones(table.height, dtype=np.int64)
+        return np.broadcast_to(np.int64(1), table.height)  # which takes no room
     if count not in table.columns:
         raise DataError(
             f"The table has no column {count!r}, which should count records.", field="count", column=count

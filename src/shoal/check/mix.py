@@ -24,12 +24,20 @@ class Mix:
     start: NDArray[np.int64]
     values: int
 
+    def part(self, first: int, last: int) -> Mix:
+        """Some of its classes."""
+        start = self.start[first : last + 1]
+        entries = slice(start[0], start[-1])
+        return Mix(self.value[entries], self.records[entries], start - start[0], self.values)
+
 
 def mix_of(classes: Classes, codes: NDArray[np.int64], values: int) -> Mix:
     """Count the pairs of class and value."""
+    cells = classes.sizes.size * values
+    if cells > 4 * classes.label.size + 1000 and (classes.records == 1).all():
+        return _of_single(classes, codes, values)
     alive = classes.label >= 0
     key, held = classes.label[alive] * values + codes[alive], classes.records[alive]
-    cells = classes.sizes.size * values
     if cells <= 4 * key.size + 1000:  # no larger than the rows: count into a table
         sums = np.bincount(key, weights=held, minlength=cells)
         pairs = np.flatnonzero(sums)
@@ -39,3 +47,17 @@ def mix_of(classes: Classes, codes: NDArray[np.int64], values: int) -> Mix:
         records = np.bincount(inverse.ravel(), weights=held, minlength=pairs.size)
     start = np.searchsorted(pairs, np.arange(classes.sizes.size + 1, dtype=np.int64) * values)
     return Mix(pairs % values, np.rint(records).astype(np.int64), start, values)
+
+
+def _of_single(classes: Classes, codes: NDArray[np.int64], values: int) -> Mix:
+    """The same where every row is one record, in less room."""
+    key = classes.label * values
+    key += codes
+    key.sort()
+    new = np.ones(key.size, dtype=np.bool_)
+    np.not_equal(key[1:], key[:-1], out=new[1:])
+    pairs = key[new]
+    del key
+    records = np.diff(np.flatnonzero(new), append=new.size)
+    start = np.searchsorted(pairs, np.arange(classes.sizes.size + 1, dtype=np.int64) * values)
+    return Mix(pairs % values, records, start, values)

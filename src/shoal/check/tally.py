@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check.apart import CellsSeen
-from shoal.check.diversity import worst_of
+from shoal.check.diversity import worse_of, worst_of
 from shoal.check.judge import ruler_by, wrong_columns
 from shoal.check.kanonymity import Classes
 from shoal.check.loss import total_of
@@ -183,17 +183,7 @@ class ClassTally:
         self._worsen(found)
 
     def _worsen(self, found: Sensitive) -> None:
-        old = self.sensitive.get(found.name, found)
-        ordered = found.closeness_ordered
-        self.sensitive[found.name] = replace(
-            found,
-            distinct=min(found.distinct, old.distinct),
-            entropy=min(found.entropy, old.entropy),
-            recursive=max(found.recursive, old.recursive),
-            largest_share=max(found.largest_share, old.largest_share),
-            closeness_equal=max(found.closeness_equal, old.closeness_equal),
-            closeness_ordered=None if ordered is None else max(ordered, old.closeness_ordered or 0.0),
-        )
+        self.sensitive[found.name] = worse_of(found, self.sensitive.get(found.name, found))
 
     def _rule(self, found: Ruling) -> None:
         old = self.rulings.get(found.rule, found)
