@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import numba
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from shoal.bound.loss import again as loss_again
 from shoal.bound.loss import prove
 from shoal.bound.own_box import again
 from shoal.group.crowd import group
+from shoal.kernels.bound.own_boxes import one_in
 from shoal.model.task import Effort, Task
 from tables import coded_of, many_columns
 
@@ -92,3 +96,21 @@ def test_a_receipt_cannot_claim_a_search_that_is_none() -> None:
         words = {"most": 5, "deepest": 2, "looks": 10, "every": 1} | wrong
         assert again(coded, Task(k=2), **words) is None
     assert loss_again(coded, Task(k=2), "own-box", {"most": 5}) is None
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7, 100])
+def test_one_row_in_some_of_each_tile_is_asked(every: int) -> None:
+    begin = np.cumsum([0, 1, 5, 64, 7, 2])
+
+    class Some:
+        pass
+
+    tiles: Any = Some()
+    tiles.begin, tiles.place = begin, np.zeros(begin[-1])
+    expected = [
+        row
+        for first, last in pairwise(begin.tolist())
+        for row in range(first, last)
+        if (row - first) % every == 0
+    ]
+    assert one_in(every, tiles).tolist() == expected

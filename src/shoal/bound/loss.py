@@ -125,10 +125,11 @@ def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
     if few is not many or (whole and has_gap):
         proofs.append(prove_by_boxes(many, task.k))
     enough = lacking <= (PART if task.k >= LARGE_K else LITTLE) and _stopped_at_cap(few, grown) <= STOPPED
+    guide = Guide(by_row(coded, few, grown), few.cap) if shared is None else shared.guide
+    del many, few, grown  # near rows need the room
     if not (whole or enough):
         proofs.append(prove_around(coded, task))
     best = max(proofs, key=lambda proof: proof.bound)
-    guide = Guide(by_row(coded, few, grown), few.cap) if shared is None else shared.guide
     return replace(best, guide=guide)
 
 

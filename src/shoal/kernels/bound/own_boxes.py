@@ -57,9 +57,12 @@ def own_boxes(
 
 def one_in(every: int, tiles: Tiles) -> NDArray[np.int64]:
     """One row in `every` of each tile, and the first in any case."""
-    place = np.arange(tiles.place.size)
-    first = np.repeat(tiles.begin[:-1], np.diff(tiles.begin))
-    chosen: NDArray[np.int64] = place[(place - first) % every == 0]
+    if every == 1:
+        return np.arange(tiles.place.size)
+    sizes = np.diff(tiles.begin)
+    many = -(-sizes // every)
+    behind = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+    chosen: NDArray[np.int64] = np.repeat(tiles.begin[:-1], many) + every * behind
     return chosen
 
 

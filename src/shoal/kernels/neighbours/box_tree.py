@@ -120,13 +120,13 @@ def build_index(space: Any, count: NDArray[np.int64]) -> Index:
 
 def build_tree(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Any) -> Index:
     """Build a tree of boxes by spans over the rows of `codes` that have records. Needs at least one."""
-    place = np.flatnonzero(count > 0)
+    place = np.flatnonzero(count > 0).astype(np.int32)
     axes = _Axes(metric.form, metric.size, metric.missing, metric.most, metric.offset, metric.data)
     return _built(codes[place], place, count, axes)
 
 
 def _built(
-    codes: NDArray[np.int32], place: NDArray[np.int64], count: NDArray[np.int64], axes: _Axes
+    codes: NDArray[np.int32], place: NDArray[np.integer], count: NDArray[np.int64], axes: _Axes
 ) -> Index:
     """The tree of boxes over these rows, with room for its nodes, cut to how many there are."""
     rows = place.astype(np.int32)
@@ -151,7 +151,7 @@ def _built(
         np.empty_like(codes),
         np.empty_like(rows),
         np.empty((2, n), dtype=np.int64),
-        np.ones(n, dtype=np.int64),
+        records if (records == 1).all() else np.ones(n, dtype=np.int64),
     )
     parts = (start[:nodes].copy(), end[:nodes].copy(), child[:nodes].copy())
     boxes = (low[:nodes].copy(), high[:nodes].copy())
