@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.publish import compare
 from shoal.publish.formats import WRITERS
 from silent import said_by
 
@@ -60,8 +61,12 @@ def test_a_delimiter_that_stands_in_numbers_is_refused(delimiter, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("at_once", [None, 1])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_file_that_reads_otherwise_is_not_published(name, tmp_path, monkeypatch):
+def test_a_file_that_reads_otherwise_is_not_published(name, at_once, tmp_path, monkeypatch):
+    if at_once is not None:  # as of a large table
+        monkeypatch.setattr(compare, "SMALL", 0)
+        monkeypatch.setattr(compare, "TOGETHER", at_once)
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "b", "c", CANARY]})
     release = shoal.anonymize(frame, k=2, quasi=["age"], sensitive=["ill"], method="k-member")
     verb = {"csv": "write_csv", "tsv": "write_csv", "parquet": "write_parquet"}.get(

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from shoal.errors import NotAnonymous
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["compare"]
+Read = TypeVar("Read")
+SMALL, TOGETHER = 1_000_000, 2
+"""Rows up to which all columns are read together, and how many columns of larger tables are."""
+
+__all__ = ["compare", "compare_columns"]
 
 
 def compare(table: pl.DataFrame, read: Callable[[], pl.DataFrame], *, what: str = "file") -> None:
     """Refuse a file, or a table of a database, that does not read as the table that was judged."""
+    found = _read_again(read, what)
+    _check_shape(found.schema == table.schema and found.height == table.height, what)
+    _check_cells(_others(table, found), what)
+
+
+def compare_columns(
+    table: pl.DataFrame,
+    names: Callable[[], Sequence[str]],
+    read: Callable[[list[str]], pl.DataFrame],
+    *,
+    what: str = "file",
+) -> None:
+    """The same, some columns at a time: of a large table there is no room for all of it twice."""
+    _check_shape(list(_read_again(names, what)) == table.columns, what)
+    at_once = max(1, table.width if table.height <= SMALL else TOGETHER)
+    others: list[str] = []
+    for first in range(0, table.width, at_once):
+        some = table.select(table.columns[first : first + at_once])
+        found = _read_again(partial(read, some.columns), what)
+        _check_shape(found.schema == some.schema and found.height == some.height, what)
+        others += _others(some, found)
+    _check_cells(others, what)
+
+
+def _others(table: pl.DataFrame, found: pl.DataFrame) -> list[str]:
+    return [name for name in table.columns if not found[name].equals(table[name], null_equal=True)]
+
+
+def _read_again(read: Callable[[], Read], what: str) -> Read:
     import polars as pl
 
     try:
-        found = read()
+        return read()
     except MemoryError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # readers quote cells in their errors
@@ -27,12 +61,18 @@ def compare(table: pl.DataFrame, read: Callable[[], pl.DataFrame], *, what: str 
         raise NotAnonymous(
             f"The written {what} cannot be read again, so nothing was published. Write another format."
         ) from None
-    if found.schema != table.schema or found.height != table.height:
+
+
+def _check_shape(is_same: bool, what: str) -> None:
+    if not is_same:
         raise NotAnonymous(
             f"The written {what} has other columns or rows than the table that was judged, so nothing was "
             "published. Write another format."
         )
-    other = [repr(name) for name in table.columns if not found[name].equals(table[name], null_equal=True)]
+
+
+def _check_cells(names: Sequence[str], what: str) -> None:
+    other = [repr(name) for name in names]
     if other:
         raise NotAnonymous(
             f"In column {', '.join(other)} the written {what} does not read as the table that was judged, "

@@ -158,6 +158,7 @@ def _pass_by(batches: Iterator[object]) -> None:
     with suppress(pa.ArrowNotImplementedError):  # types that Polars alone knows
         for _ in batches:
             pass
+    pa.default_memory_pool().release_unused()
 
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
