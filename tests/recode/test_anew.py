@@ -252,3 +252,31 @@ def test_a_type_that_cannot_be_made_anew_is_refused_before_any_work():
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "x": pl.Series([1, 2, 3, 4], dtype=pl.Int128)})
     with pytest.raises(shoal.DataError, match="'x' is of the type Int128"):
         shoal.anonymize(frame, k=2, quasi=["age"], keep=["x"])
+
+
+def test_texts_that_stand_often_are_copied_once():
+    cells = pl.Series(
+        "x", [*["zq-one-of-a-few-texts", "zq-another-of-a-few", None] * 20, "zq-what-is-withheld"]
+    )
+    shown = anew(pl.DataFrame([cells.head(60)]))
+    assert shown["x"].equals(cells.head(60), null_equal=True)
+    held = buffers(shown["x"].to_arrow(compat_level=pl.CompatLevel.newest()))
+    assert b"".join(held).count(b"zq-one-of-a-few-texts") == 1
+    assert not any(b"withheld" in buffer for buffer in held)
+    views = np.frombuffer(held[1], dtype=np.int32).reshape(-1, 4)
+    assert not views[2::3].any()  # zeros under missing cells
+
+
+def test_a_column_without_any_text_is_made_anew():
+    nothing = pl.DataFrame({"x": pl.Series([None] * 20, dtype=pl.String)})
+    assert anew(nothing).equals(nothing)
+
+
+def test_lines_of_a_class_share_their_cells():
+    table = anonymized(original()).table
+    classes = table.select("age", "job").n_unique()
+    assert classes < table.height / 8
+    cells = table["age"].to_arrow(compat_level=pl.CompatLevel.newest())
+    texts = table.unique(["age", "job"])["age"].str.len_bytes().sum()
+    held = [buffer.size for buffer in cells.buffers()[2:]]
+    assert 0 < sum(held) <= texts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from shoal.recode.ids import digest_of, from_ids, to_ids
 from shoal.recode.means import means
 from shoal.recode.pieces import lay_out
 
-__all__ = ["anew", "digest_of", "from_ids", "radii_of", "recode", "to_ids"]
+__all__ = ["anew", "cells_of_groups", "digest_of", "from_ids", "radii_of", "recode", "to_ids"]
 
 FEW, MOST = 10_000, 2**62
 """Texts of a column that are numbered before rows are sorted, and the greatest number."""
@@ -30,35 +29,67 @@ _CELLS = {"means": means}
 
 
 def recode(
-    frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan
+    frame: pl.DataFrame,
+    coded: Coded,
+    grouping: Grouping,
+    plan: Plan,
+    *,
+    cells: pl.DataFrame | None = None,
 ) -> tuple[pl.DataFrame, Groups]:
     """The finished table, sorted by its published values, and the groups seen from the input's rows.
 
-    The table is made anew: it shares no memory with `frame`.
+    The table is made anew: it shares no memory with `frame`. Where `cells_of_groups` has given the `cells`
+    of groups before, `coded` may be without codes.
     """
-    table, groups = _STYLES.get(plan.style, _rows)(one_missing(frame, plan), coded, grouping, plan)
-    return anew(table), groups
+    frame = one_missing(frame, plan)
+    if plan.style == "centres":  # a line per group
+        table, groups = centres(frame, coded, grouping, plan)
+        return anew(table), groups
+    cells = cells_of_groups(coded, grouping, plan) if cells is None else cells
+    assert cells is not None, "all other styles publish cells of groups"
+    return _rows(frame, coded, grouping, plan, cells)
 
 
-def _rows(frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan) -> tuple[pl.DataFrame, Groups]:
-    """One line per record."""
+def cells_of_groups(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame | None:
+    """What each group publishes of its quasi-identifiers; None where a line is a whole group."""
+    if plan.style == "centres":
+        return None
+    return _CELLS.get(plan.style, generalize)(coded, grouping, plan)
+
+
+def _rows(
+    frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan, cells: pl.DataFrame
+) -> tuple[pl.DataFrame, Groups]:
+    """One line per record.
+
+    Whole columns are let go as soon as they have served: of a large table there is room for few.
+    """
+    faces, face = _faces(cells)
     pieces, groups = lay_out(frame, coded, grouping, plan)
-    published = _CELLS.get(plan.style, generalize)(coded, grouping, plan)
-    faces, face = _faces(published)
     kept = pieces.group >= 0
-    lines = pl.DataFrame({_FACE: face[pieces.group[kept]], _SOURCE: pieces.row[kept]})
-    names = [*plan.beside]
-    if names:
-        lines = lines.hstack(frame[names][pl.Series(pieces.row[kept])])
+    source, its_face = pieces.row[kept], face[pieces.group[kept]]
+    beside = frame.select(plan.beside)
+    if plan.beside and not _is_every(source, frame.height):
+        beside = beside[pl.Series(source)]
     if plan.whom.count is not None:
-        names.append(plan.whom.count)
-        lines = lines.with_columns(pl.Series(plan.whom.count, pieces.records[kept]))
+        beside = beside.with_columns(pl.Series(plan.whom.count, pieces.records[kept]))
+    del pieces, kept, face
     # by every published value, so that nothing of the input's order remains
-    lines = _in_order(lines, names, faces.height)
-    table = faces[lines[_FACE]].hstack(lines.select(names))
+    order = _order(its_face, beside, faces.height)
+    told = [anew(beside.select(name)[pl.Series(order)]).to_series() for name in beside.columns]
+    del beside
     # those who count persons must know who is behind a line, which the table never says
-    source = lines[_SOURCE].to_numpy()
-    return table, replace(groups, line=np.arange(source.size), source=source)
+    source = source[order]
+    its_face = its_face[order]
+    del order
+    # lines of a class share the cells of its face, which is made anew and shown by every one of them
+    table = pl.DataFrame([*anew(faces)[pl.Series(its_face)], *told])
+    return table, replace(groups, line=np.arange(source.size, dtype=np.int32), source=source)
+
+
+def _is_every(rows: NDArray[np.integer], many: int) -> bool:
+    """Whether these are all rows of so many, in their order."""
+    return rows.size == many and bool((rows == np.arange(many, dtype=rows.dtype)).all())
 
 
 def _faces(published: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.uint32]]:
@@ -77,19 +108,22 @@ def _faces(published: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.uint32]]:
     return order.select(names).filter(pl.Series(new)), face
 
 
-def _in_order(lines: pl.DataFrame, names: list[str], faces: int) -> pl.DataFrame:
+def _order(face: NDArray[np.uint32], beside: pl.DataFrame, faces: int) -> NDArray[np.uint32]:
     """The lines by face, then by other values, missing last: by one whole number where that holds all."""
-    key, size = lines[_FACE].cast(pl.Int64), faces
-    for name in names:
-        codes, its = _codes(lines[name])
+    key, size = face.astype(np.int64), faces
+    for series in beside:
+        codes, its = _codes(series)
         size *= its
         if codes is None or size > MOST:
-            return lines.sort([_FACE, *names], nulls_last=True, maintain_order=False)
-        key = key * its + codes
-    return lines[key.arg_sort()]
+            names = [_FACE, *beside.columns]
+            lines = beside.with_columns(pl.Series(_FACE, face)).with_row_index(_SOURCE)
+            return lines.sort(names, nulls_last=True, maintain_order=False)[_SOURCE].to_numpy()
+        key *= its
+        key += codes
+    return pl.Series(key).arg_sort().to_numpy()
 
 
-def _codes(series: pl.Series) -> tuple[pl.Series | None, int]:
+def _codes(series: pl.Series) -> tuple[NDArray[np.uint32] | None, int]:
     """The place of each text among those that occur, missing last, and how many places there are.
 
     None where texts are too many for that to be quicker than a sort, or where there are none.
@@ -99,11 +133,5 @@ def _codes(series: pl.Series) -> tuple[pl.Series | None, int]:
     values = series.unique().drop_nulls()
     if len(values) > FEW:
         return None, 1
-    places = series.cast(pl.Enum(values.sort())).to_physical().cast(pl.Int64)
-    return places.fill_null(len(values)), len(values) + 1
-
-
-Recode = Callable[[pl.DataFrame, Coded, Grouping, Plan], tuple[pl.DataFrame, Groups]]
-
-_STYLES: dict[str, Recode] = {"centres": centres}
-"""Styles with a shape of their own; the others publish a line per record."""
+    places = series.cast(pl.Enum(values.sort())).to_physical().cast(pl.UInt32)
+    return places.fill_null(len(values)).to_numpy(), len(values) + 1

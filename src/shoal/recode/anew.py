@@ -3,7 +3,8 @@
 A sorted or filtered frame shares memory with the frame it came from: its texts are views whose offsets
 tell each row's place, the texts of withheld rows stay in the buffers, bytes stay under missing cells, and
 categories keep values that no row has. All of it would be written to Arrow files and pickles. So every
-column is copied cell by cell into new buffers, with zeros under missing cells.
+column is copied cell by cell into new buffers, with zeros under missing cells. Of texts that stand in many
+cells each is copied once, sorted, and the cells point at it: where they point tells the text and no more.
 
 Categories hold the values that stand in the table. An Enum keeps their order, which somebody declared.
 A Categorical becomes text: its codes belong to the whole process and tell in which order values were first
@@ -23,6 +24,9 @@ from shoal.errors import DataError
 
 __all__ = ["anew"]
 
+OFTEN = 8
+"""Cells of a text, in the mean, from which on each text is copied once."""
+
 
 def anew(table: pl.DataFrame) -> pl.DataFrame:
     """The same cells in the same order, in memory of their own."""
@@ -36,6 +40,10 @@ def _column(series: pl.Series) -> pl.Series:
         return _column(series.cast(pl.String)).cast(pl.Enum(kept))
     if isinstance(series.dtype, pl.Categorical):
         series = series.cast(pl.String)
+    if series.dtype == pl.String and series.len() >= OFTEN:
+        values = series.unique().drop_nulls()
+        if OFTEN * values.len() <= series.len():
+            return _texts(series, values.sort())
     try:
         cells = _fresh(series.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()))
         return pl.Series(series.name, cells)
@@ -45,6 +53,14 @@ def _column(series: pl.Series) -> pl.Series:
             "published. Give it a plain type first, such as text or numbers.",
             column=series.name,
         ) from None
+
+
+def _texts(series: pl.Series, values: pl.Series) -> pl.Series:
+    """The cells of a column of few texts, all of them in `values`."""
+    places = series.cast(pl.Enum(values)).to_physical().cast(pl.UInt32).fill_null(values.len())
+    copied = _fresh(values.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()))
+    nothing = pl.Series([None], dtype=pl.String)
+    return pl.concat([pl.Series(copied), nothing], rechunk=True).gather(places).alias(series.name)
 
 
 def _fresh(cells: Any) -> Any:
