@@ -185,8 +185,13 @@ def opened(given: Mapping[str, Any], engine: str) -> Iterator[tuple[Any, tuple[s
         large = () if given.get("engine") else ("too large for memory, so it is a stream",)
         yield scan, (*scan.said, *large), scan.delimiter
     else:
-        read = table_of(given)
-        yield read.frame, read.said, read.delimiter
+        yield _in_memory(given)
+
+
+def _in_memory(given: Mapping[str, Any]) -> tuple[Any, tuple[str, ...], str | None]:
+    """The same of a table in memory, which nothing here holds on to."""
+    read = table_of(given)
+    return read.frame, read.said, read.delimiter
 
 
 def scan_of(given: Mapping[str, Any]) -> shoal.Scan:

@@ -39,12 +39,16 @@ __all__ = ["ENGINE", "Finished", "Memory", "Opened"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """A table in memory, and the kind of frame it came in; pseudonyms and their key where it has some."""
+    """A table in memory, and the kind of frame it came in; pseudonyms and their key where it has some.
+
+    `cells` are those that its groups publish, once they are known.
+    """
 
     frame: pl.DataFrame
     origin: Origin
     pseudonyms: tuple[pl.Series, ...] = ()
     key: Key | None = None
+    cells: pl.DataFrame | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -55,6 +59,24 @@ class Opened:
     def rows(self) -> int:
         """How many rows it has."""
         return self.frame.height
+
+    def without_quasi(self, plan: Plan) -> Opened:
+        """The same without the columns that are needed no more once they are coded, but for one."""
+        others = {*plan.beside, *plan.identifier, *plan.whom.columns, plan.pseudonym}
+        coded = [name for name in plan.quasi if name not in others and name in self.frame.columns]
+        return replace(self, frame=self.frame.drop(coded[len(coded) == self.frame.width :]))
+
+    def without_cells(self, plan: Plan) -> Opened:
+        """The same when it is published, and nobody asks any more whose rows these were."""
+        if plan.whom.unit is not None or plan.pseudonym is not None:
+            return self
+        return replace(self, frame=self.frame.clear(), cells=None)
+
+    def with_cells(self, coded: Coded, grouping: Grouping, plan: Plan) -> Opened:
+        """The same with what its groups publish: then nobody needs the codes of its rows any more."""
+        from shoal.recode import cells_of_groups
+
+        return replace(self, cells=cells_of_groups(coded, grouping, plan))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +166,8 @@ class Memory:
         """Published cells, in fresh memory."""
         from shoal.recode import digest_of, recode, to_ids
 
-        judged, groups = recode(table.frame.with_columns(table.pseudonyms), coded, grouping, plan)
+        frame = table.frame.with_columns(table.pseudonyms)
+        judged, groups = recode(frame, coded, grouping, plan, cells=table.cells)
         if plan.cells != "id":
             return Finished(judged, groups, judged, groups, seal=mark_of(judged))
         written, lookups, order = to_ids(judged, coded.columns)

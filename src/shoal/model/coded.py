@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -140,6 +140,32 @@ class Coded:
     def plain(self) -> Coded:
         """The table by quasi-identifiers alone."""
         return self if self.held is None else self.held.plain
+
+    def without_codes(self) -> Coded:
+        """The same table, whose rows are still told apart but no longer described."""
+        nothing = np.empty((0, self.codes.shape[1]), dtype=np.int32)
+        held = self.held
+        if held is not None:
+            held = replace(held, plain=held.plain.without_codes())
+        space = self.space._replace(codes=nothing)
+        return replace(self, codes=nothing, space=space, held=held)
+
+    def without_rows(self) -> Coded:
+        """What is still known of a table whose rows are needed no more: its columns, and how many."""
+        nothing = np.empty((0, self.codes.shape[1]), dtype=np.int32)
+        no_row, no_point = np.empty(0, dtype=np.int32), np.empty((0, 0))
+        held = self.held
+        if held is not None:
+            held = replace(held, plain=held.plain.without_rows(), parent=no_row, value=nothing, unit=None)
+        return replace(
+            self,
+            codes=nothing,
+            count=np.array([self.total]),
+            row=no_row,
+            space=self.space._replace(codes=nothing, points=no_point, matrix=no_point),
+            records=None,
+            held=held,
+        )
 
     @property
     def is_ruled(self) -> bool:

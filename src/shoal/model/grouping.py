@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +101,20 @@ class Grouping:
     def withheld(self) -> int:
         """Records left out."""
         return int(self.count[self.group == WITHHELD].sum())
+
+    def without_rows(self) -> Grouping:
+        """What is still known of groups whose rows are needed no more: how many records are left out."""
+        left_out = np.array([WITHHELD], dtype=np.int32)
+        return replace(
+            self,
+            distinct=np.zeros(1, dtype=np.int32),
+            group=left_out,
+            count=np.array([self.withheld]),
+            centre=None,
+            proof=None,
+            beside=None,
+            near=None,
+        )
 
     @classmethod
     def of_labels(cls, label: NDArray[np.integer], count: NDArray[np.integer], **more: object) -> Grouping:

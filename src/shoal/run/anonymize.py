@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,12 +23,13 @@ from shoal.model.coded import Coded
 from shoal.model.facts import Facts
 from shoal.model.fields import explained
 from shoal.model.figures import round_down
+from shoal.model.given_back import give_back
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
 from shoal.model.series import REGISTER
 from shoal.model.task import Doing, Effort, Progress, Task, quiet, quota, stepped
 from shoal.model.words import Words
-from shoal.run.certify import certify, measure
+from shoal.run.certify import certify, measure, reach
 from shoal.run.keys import key_of
 from shoal.run.plans import plan_of
 from shoal.run.release import Release
@@ -110,27 +112,49 @@ def anonymize(
         _prepare(about, plan.threads, progress, improves=improves, obeys=bool(plan.rules))
     with threads(plan.threads):
         table = at.open(frame, plan, secret)
+        del frame  # of a table in memory more and more is let go, and most of it is here
         progress("encoding", 0.0)
         known = at.survey(table, plan, progress)
-        coded = at.code(table, known, plan, progress, matrix=matrix)
+        is_here = plan.engine == "memory"
+        with ThreadPoolExecutor(1) as aside:
+            sealing = aside.submit(at.seal, table) if is_here else None
+            coded = at.code(table, known, plan, progress, matrix=matrix)
+        sealed = at.seal(table) if sealing is None else sealing.result()
+        columns = table.columns
+        table = table.without_quasi(plan) if is_here else table
         plan = at.choose(plan, coded)
         method, task = task_of(coded, plan, progress)
         progress("grouping", 0.0)
         grouping = at.group(coded, task, plan, partial(form_groups, method))
         # what is said of the release from here on is in the unit of what is published
         places, seen = at.see(coded, grouping, plan)
-        progress("recoding", 0.0)
-        keep_key()
-        published = at.recode(table, seen, grouping, plan, progress)
-        repeats = at.whom(table, published, plan, coded)
-        progress("checking", 0.0)
-        verdict = at.check(table, published, plan, seen, progress, withheld=grouping.withheld)
-        progress("proving a bound", 0.0)
         objective = grouping.objective or facts(method).objective
         found = grouping.proof if seen is coded else None
-        proof = at.bound(seen, task, partial(bound_of, objective, task, found), grouping)
-    figures = measure(plan, objective, at.value, seen, grouping, verdict, proof)
-    receipt = replace(at.seal(table), figures=replace(figures, places=places))
+        prove_it = partial(at.bound, seen, task, partial(bound_of, objective, task, found), grouping)
+        if is_here:  # with all that needs the coded rows, so that they can go
+            progress("proving a bound", 0.0)
+            proof, reached = prove_it(), reach(plan, objective, at.value, seen, grouping)
+            proof = None if proof is None else replace(proof, guide=None)
+        progress("recoding", 0.0)
+        keep_key()
+        if is_here and plan.style != "centres":
+            del prove_it, found
+            table = table.with_cells(seen, grouping, plan)
+            coded = seen = seen.without_codes()
+            grouping = replace(grouping, proof=None, near=None)
+        published = at.recode(table, seen, grouping, plan, progress)
+        if is_here:
+            coded = seen = seen.without_rows()
+            grouping = grouping.without_rows()
+        repeats = at.whom(table, published, plan, coded)
+        table = table.without_cells(plan) if is_here else table
+        progress("checking", 0.0)
+        verdict = at.check(table, published, plan, seen, progress, withheld=grouping.withheld)
+        if not is_here:
+            progress("proving a bound", 0.0)
+            proof, reached = prove_it(), reach(plan, objective, at.value, seen, grouping)
+    figures = measure(plan, objective, reached, seen, grouping, verdict, proof)
+    receipt = replace(sealed, figures=replace(figures, places=places))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)
     certificate = replace(certificate, series=place)
     handed, lookups = at.hand_back(table, published)
@@ -141,7 +165,7 @@ def anonymize(
         verdict=verdict,
         certificate=certificate,
         plan=plan,
-        left_out=tuple(name for name in table.columns if name not in plan.columns),
+        left_out=tuple(name for name in columns if name not in plan.columns),
         guessed=known.guessed,
         doubts=known.doubts,
         repeats=repeats,
@@ -183,6 +207,7 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     obeys_itself = about.obeys == "itself"
     _prepare(about, task.threads, task.progress, improves=will_improve, obeys=coded.held is not None)
     grouping: Grouping = load(method).group(coded if obeys_itself else coded.plain, task)
+    give_back()
     if about.objective == "loss" and (task.stop_at is not None or (will_improve and task.guided)):
         # improvement learns from the bound what groups ought to cost, and when it is enough
         proof = prove(about.objective, coded, task, grouping.proof, grouping)

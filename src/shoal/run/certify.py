@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.bound import describe_squares, hold_below, noise_of, text_of_cuts, text_of_shares
 from shoal.engines import CodedTable, Grouped
@@ -23,21 +23,42 @@ from shoal.model.pseudonym import links
 from shoal.model.receipt import Receipt
 from shoal.model.verdict import Ruling, Verdict
 
-__all__ = ["certify", "measure"]
+__all__ = ["Reached", "certify", "measure", "reach"]
 
 
-def measure(
+class Reached(NamedTuple):
+    """What groups reach: in the unit of the objective, the total loss, and more where that is asked for."""
+
+    value: float
+    loss: float
+    more: dict[str, float]
+
+
+def reach(
     plan: Plan,
     objective: str,
     value_of: Callable[[str, Any, Any], float],
     coded: CodedTable,
     grouping: Grouped,
+) -> Reached:
+    """What the groups of a release reach, in the unit of `coded`; `value_of` is the engine's."""
+    value = value_of(objective, coded, grouping)
+    loss = value if objective in TOTAL_LOSS else value_of("loss", coded, grouping)
+    return Reached(value, loss, _squares(objective, coded, grouping, plan))
+
+
+def measure(
+    plan: Plan,
+    objective: str,
+    reached: Reached,
+    coded: CodedTable,
+    grouping: Grouped,
     verdict: Verdict,
     proof: Proof | None,
 ) -> Figures:
-    """Every figure of a run, exact, in the unit of `coded`; `value_of` is the engine's."""
-    value = value_of(objective, coded, grouping)
-    loss: float | None = value if objective in TOTAL_LOSS else value_of("loss", coded, grouping)
+    """Every figure of a run, exact, in the unit of `coded`."""
+    value = reached.value
+    loss: float | None = reached.loss
     if verdict.loss is not None:
         # published bounds may not tell a missing cell from a suppressed one
         if plan.cells != "bounds" and not _is_close(verdict.loss, loss):
@@ -63,7 +84,7 @@ def measure(
         columns=verdict.columns,
         steps=grouping.steps,
         persons=next((int(r.measured or 0) for r in verdict.rules if _is_unit(r, plan)), None),
-        more=_squares(objective, coded, grouping, plan),
+        more=reached.more,
     )
 
 

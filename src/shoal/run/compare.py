@@ -25,7 +25,7 @@ from shoal.model.words import Words
 from shoal.publish.plots import draw_comparison
 from shoal.read.frames import first_rows
 from shoal.run.anonymize import bound_of, form_groups, task_of, threads
-from shoal.run.certify import measure
+from shoal.run.certify import measure, reach
 from shoal.run.plans import plan_of
 
 __all__ = ["compare", "draw", "methods"]
@@ -140,7 +140,8 @@ def _try(
         proofs[objective, plan.k] = at.bound(coded, task, partial(bound_of, objective, task, None))
     found = [proof for proof in (proofs[objective, plan.k], grouping.proof) if proof is not None]
     proof = max(found, key=lambda one: one.bound, default=None)
-    about = measure(plan, objective, at.value, coded, grouping, verdict, proof)
+    reached = reach(plan, objective, at.value, coded, grouping)
+    about = measure(plan, objective, reached, coded, grouping, verdict, proof)
     return Trial(
         method=method,
         k=plan.k,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import typer
@@ -12,6 +15,8 @@ from shoal.cli import options as o
 
 __all__ = ["EXAMPLE", "anonymize"]
 
+LARGE = 10_000_000
+"""Bytes of a file from which on reading takes as long as loading."""
 EXAMPLE = "shoal anonymize patients.csv -k 5 -q birth_date,zip,sex -s diagnosis -o out.csv"
 
 
@@ -94,6 +99,7 @@ def anonymize(
     check_output(given, inputs, place)
     if recoding is not None:
         shoal.check_recoding(recoding, inputs=inputs)
+    _load_aside(file)
     with told(output):
         with shown() as progress, opened(given, place) as (frame, said, sign):
             words = plan_words(given, frame.columns)
@@ -109,8 +115,10 @@ def anonymize(
                     )
                 words["weights"] = _weights_for(frame, weights_for, words) | words["weights"]
             gone = persons_named(forget)
+            held = [frame]
+            del frame  # so that `anonymize` alone has it, and lets go of what is needed no more
             release = shoal.anonymize(
-                frame, after=after, redo=redo, forget=gone, key=key, progress=progress, **words
+                held.pop(), words, after=after, redo=redo, forget=gone, key=key, progress=progress
             )
             again = release.recoding if recoding is not None else None
             files = write_to(release, given, inputs, sign=sign or ",")
@@ -120,6 +128,13 @@ def anonymize(
             print_json(release_facts(release, files, said))
         else:
             show_release(release, files, said, key=key)
+
+
+def _load_aside(file: str) -> None:
+    """Load what anonymizes a table while a large one is being read."""
+    with suppress(OSError, ValueError):  # no file: whoever reads it says so
+        if Path(file).stat().st_size >= LARGE:
+            Thread(target=lambda: shoal.anonymize, daemon=True).start()
 
 
 def _weights_for(frame: Any, target: str, words: Mapping[str, Any]) -> dict[str, float]:
