@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.bound import value_of
 from shoal.check.judge import judge
@@ -41,14 +42,14 @@ __all__ = ["ENGINE", "Finished", "Memory", "Opened"]
 class Opened:
     """A table in memory, and the kind of frame it came in; pseudonyms and their key where it has some.
 
-    `cells` are those that its groups publish, once they are known.
+    `faces` are those that its groups show, once they are known.
     """
 
     frame: pl.DataFrame
     origin: Origin
     pseudonyms: tuple[pl.Series, ...] = ()
     key: Key | None = None
-    cells: pl.DataFrame | None = None
+    faces: tuple[pl.DataFrame, NDArray[np.uint32]] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,17 +67,17 @@ class Opened:
         coded = [name for name in plan.quasi if name not in others and name in self.frame.columns]
         return replace(self, frame=self.frame.drop(coded[len(coded) == self.frame.width :]))
 
-    def without_cells(self, plan: Plan) -> Opened:
+    def without_rows(self, plan: Plan) -> Opened:
         """The same when it is published, and nobody asks any more whose rows these were."""
         if plan.whom.unit is not None or plan.pseudonym is not None:
             return self
-        return replace(self, frame=self.frame.clear(), cells=None)
+        return replace(self, frame=self.frame.clear(), faces=None)
 
-    def with_cells(self, coded: Coded, grouping: Grouping, plan: Plan) -> Opened:
-        """The same with what its groups publish: then nobody needs the codes of its rows any more."""
-        from shoal.recode import cells_of_groups
+    def with_faces(self, coded: Coded, grouping: Grouping, plan: Plan) -> Opened:
+        """The same with what its groups show: then nobody needs the codes of its rows any more."""
+        from shoal.recode import shown_faces
 
-        return replace(self, cells=cells_of_groups(coded, grouping, plan))
+        return replace(self, faces=shown_faces(coded, grouping, plan))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +168,7 @@ class Memory:
         from shoal.recode import digest_of, recode, to_ids
 
         frame = table.frame.with_columns(table.pseudonyms)
-        judged, groups = recode(frame, coded, grouping, plan, cells=table.cells)
+        judged, groups = recode(frame, coded, grouping, plan, faces=table.faces)
         if plan.cells != "id":
             return Finished(judged, groups, judged, groups, seal=mark_of(judged))
         written, lookups, order = to_ids(judged, coded.columns)

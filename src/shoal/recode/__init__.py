@@ -19,11 +19,13 @@ from shoal.recode.ids import digest_of, from_ids, to_ids
 from shoal.recode.means import means
 from shoal.recode.pieces import lay_out
 
-__all__ = ["anew", "cells_of_groups", "digest_of", "from_ids", "radii_of", "recode", "to_ids"]
+__all__ = ["ShownFaces", "anew", "digest_of", "from_ids", "radii_of", "recode", "shown_faces", "to_ids"]
 
 FEW, MOST = 10_000, 2**62
 """Texts of a column that are numbered before rows are sorted, and the greatest number."""
 _FACE, _SOURCE = "\0face", "\0source"
+ShownFaces = tuple[pl.DataFrame, NDArray[np.uint32]]
+"""Every face that groups show, once, in published order; and the place of every group's face."""
 _CELLS = {"means": means}
 """Styles whose groups publish cells of their own; the others publish what a group covers."""
 
@@ -34,37 +36,38 @@ def recode(
     grouping: Grouping,
     plan: Plan,
     *,
-    cells: pl.DataFrame | None = None,
+    faces: ShownFaces | None = None,
 ) -> tuple[pl.DataFrame, Groups]:
     """The finished table, sorted by its published values, and the groups seen from the input's rows.
 
-    The table is made anew: it shares no memory with `frame`. Where `cells_of_groups` has given the `cells`
-    of groups before, `coded` may be without codes.
+    The table is made anew: it shares no memory with `frame`. Where `shown_faces` has given the `faces` of
+    groups before, `coded` may be without codes.
     """
     frame = one_missing(frame, plan)
     if plan.style == "centres":  # a line per group
         table, groups = centres(frame, coded, grouping, plan)
         return anew(table), groups
-    cells = cells_of_groups(coded, grouping, plan) if cells is None else cells
-    assert cells is not None, "all other styles publish cells of groups"
-    return _rows(frame, coded, grouping, plan, cells)
+    return _rows(frame, coded, grouping, plan, *(faces or shown_faces(coded, grouping, plan)))
 
 
-def cells_of_groups(coded: Coded, grouping: Grouping, plan: Plan) -> pl.DataFrame | None:
-    """What each group publishes of its quasi-identifiers; None where a line is a whole group."""
-    if plan.style == "centres":
-        return None
-    return _CELLS.get(plan.style, generalize)(coded, grouping, plan)
+def shown_faces(coded: Coded, grouping: Grouping, plan: Plan) -> ShownFaces:
+    """What groups publish of their quasi-identifiers, made anew; for all styles but centres."""
+    faces, face = _faces(_CELLS.get(plan.style, generalize)(coded, grouping, plan))
+    return anew(faces), face
 
 
 def _rows(
-    frame: pl.DataFrame, coded: Coded, grouping: Grouping, plan: Plan, cells: pl.DataFrame
+    frame: pl.DataFrame,
+    coded: Coded,
+    grouping: Grouping,
+    plan: Plan,
+    faces: pl.DataFrame,
+    face: NDArray[np.uint32],
 ) -> tuple[pl.DataFrame, Groups]:
     """One line per record.
 
     Whole columns are let go as soon as they have served: of a large table there is room for few.
     """
-    faces, face = _faces(cells)
     pieces, groups = lay_out(frame, coded, grouping, plan)
     kept = pieces.group >= 0
     source, its_face = pieces.row[kept], face[pieces.group[kept]]
@@ -72,8 +75,8 @@ def _rows(
     if plan.beside and not _is_every(source, frame.height):
         beside = beside[pl.Series(source)]
     if plan.whom.count is not None:
-        beside = beside.with_columns(pl.Series(plan.whom.count, pieces.records[kept]))
-    del pieces, kept, face
+        beside = pl.DataFrame([*beside, pl.Series(plan.whom.count, pieces.records[kept])])
+    del pieces, kept
     # by every published value, so that nothing of the input's order remains
     order = _order(its_face, beside, faces.height)
     told = [anew(beside.select(name)[pl.Series(order)]).to_series() for name in beside.columns]
@@ -82,8 +85,8 @@ def _rows(
     source = source[order]
     its_face = its_face[order]
     del order
-    # lines of a class share the cells of its face, which is made anew and shown by every one of them
-    table = pl.DataFrame([*anew(faces)[pl.Series(its_face)], *told])
+    # lines of a class share the cells of its face, which was made anew and is shown by every one of them
+    table = pl.DataFrame([*faces[pl.Series(its_face)], *told])
     return table, replace(groups, line=np.arange(source.size, dtype=np.int32), source=source)
 
 

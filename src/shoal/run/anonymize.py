@@ -139,7 +139,7 @@ def anonymize(
         keep_key()
         if is_here and plan.style != "centres":
             del prove_it, found
-            table = table.with_cells(seen, grouping, plan)
+            table = table.with_faces(seen, grouping, plan)
             coded = seen = seen.without_codes()
             grouping = replace(grouping, proof=None, near=None)
         published = at.recode(table, seen, grouping, plan, progress)
@@ -147,7 +147,7 @@ def anonymize(
             coded = seen = seen.without_rows()
             grouping = grouping.without_rows()
         repeats = at.whom(table, published, plan, coded)
-        table = table.without_cells(plan) if is_here else table
+        table = table.without_rows(plan) if is_here else table
         progress("checking", 0.0)
         verdict = at.check(table, published, plan, seen, progress, withheld=grouping.withheld)
         if not is_here:
