@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Read = TypeVar("Read")
-SMALL, TOGETHER = 1_000_000, 2
+SMALL, TOGETHER = 1_000_000, 1
 """Rows up to which all columns are read together, and how many columns of larger tables are."""
 
 __all__ = ["compare", "compare_columns"]

@@ -146,6 +146,7 @@ def anonymize(
         if is_here:
             coded = seen = seen.without_rows()
             grouping = grouping.without_rows()
+            give_back()
         repeats = at.whom(table, published, plan, coded)
         table = table.without_rows(plan) if is_here else table
         progress("checking", 0.0)
