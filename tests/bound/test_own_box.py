@@ -18,6 +18,7 @@ from shoal.bound.loss import prove
 from shoal.bound.own_box import again
 from shoal.group.crowd import group
 from shoal.kernels.bound.own_boxes import one_in
+from shoal.kernels.neighbours import tiles
 from shoal.model.task import Effort, Task
 from tables import coded_of, many_columns
 
@@ -59,6 +60,25 @@ def test_no_bound_exceeds_the_optimum_and_no_value_beats_it() -> None:
 def test_no_bound_exceeds_the_optimum_on_2000_tables() -> None:
     for seed in range(1000, 3000):
         check_one(seed)
+
+
+def test_no_bound_exceeds_the_optimum_where_rows_go_through_a_sieve(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tiles, "NARROW", 0)
+    shares = [bound / best for bound, best in map(check_one, range(60, 120)) if best > 0]
+    assert np.mean(shares) > 0.6
+
+
+def test_more_looks_never_say_less() -> None:
+    coded = coded_of(many_columns(300, 5), 6)
+    found = []
+    for looks in (0, 20, 100, 500, 2_000, 10_000, 10**12):  # no room is taken for what no search needs
+        proof = again(coded, Task(k=6), most=299, deepest=99, looks=looks, every=1)
+        assert proof is not None
+        found.append(proof.bound)
+    assert found == sorted(found)
+    assert found[0] < found[2] < found[4] < found[-1]
 
 
 @pytest.mark.parametrize("seed", range(30))

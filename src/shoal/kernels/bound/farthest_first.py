@@ -22,7 +22,7 @@ from shoal.kernels.basics.sort import sort_by
 from shoal.kernels.compile.decorators import inner
 from shoal.kernels.distance.spans import LINE, SET, span
 
-__all__ = ["DOWN", "Desk", "desk_for", "greedy", "least", "see"]
+__all__ = ["DOWN", "SAME", "Desk", "desk_for", "greedy", "join", "join_all", "least", "see", "take"]
 
 DOWN = 1.0 - 1e-5
 """Single precision may add up to a little more than is true: 1e-7 a column."""
@@ -128,13 +128,13 @@ def see(desk, codes, metric, row, who, many):
         desk.low[0, a] = np.float32(0.0)
         desk.high[0, a] = np.float32(0.0)
         a += 1
-    _join_all(desk, np.int64(0), many, np.float32(0.0))
+    join_all(desk, np.int64(0), many, np.float32(0.0))
     for x in range(many):
         desk.cost[x] = desk.sums[x]
 
 
 @inner
-def _join_all(desk, depth, many, inside):
+def join_all(desk, depth, many, inside):
     """Farthest first: what the box of a depth costs with each of the first rows; `inside`: labels alone."""
     sums = desk.sums
     for x in range(many):
@@ -157,7 +157,7 @@ def _join_all(desk, depth, many, inside):
 
 
 @inner
-def _join(desk, depth, x, inside, limit):
+def join(desk, depth, x, inside, limit):
     """Farthest first: what the box of a depth costs with one row of the list; stops at `limit`."""
     total = inside
     for a in range(desk.lines.shape[1]):
@@ -175,7 +175,7 @@ def _join(desk, depth, x, inside, limit):
 
 
 @inner
-def _take(desk, depth, x):
+def take(desk, depth, x):
     """Farthest-first search, one row deeper: the next box is this one and a row; its labels' cost."""
     for a in range(desk.lines.shape[1]):
         value = desk.lines[x, a]
@@ -211,7 +211,7 @@ def greedy(desk, many, need):
     depth = np.int64(1)
     at = 0
     while need > 0:
-        _join_all(desk, depth, many, inside)
+        join_all(desk, depth, many, inside)
         best = np.float32(np.inf)
         its = -1
         for x in range(many):
@@ -226,7 +226,7 @@ def greedy(desk, many, need):
             at += 1
         need -= desk.left[0, its]
         desk.left[0, its] = 0
-        inside = _take(desk, depth, its)
+        inside = take(desk, depth, its)
         for a in range(desk.lines.shape[1]):
             desk.low[1, a] = desk.low[2, a]
             desk.high[1, a] = desk.high[2, a]
@@ -331,7 +331,7 @@ def least(desk, k, many, deepest, looks, best):
             exact = False
             continue
         its = desk.item[depth, t]
-        inside = _take(desk, depth, its)
+        inside = take(desk, depth, its)
         # dearer sets of this farthest row cannot pay: their shares are known
         limit = np.float32(price + (best - bound) / (k * DOWN) * SAME)
         found = 0
@@ -339,10 +339,10 @@ def least(desk, k, many, deepest, looks, best):
         last = t + 1 if desk.left[depth, t] > 1 else t
         looks -= last
         if depth == 0:
-            _join_all(desk, np.int64(1), last, inside)
+            join_all(desk, np.int64(1), last, inside)
         for x in range(last):
             other = desk.item[depth, x]
-            cost = desk.sums[x] if depth == 0 else _join(desk, depth + 1, other, inside, limit)
+            cost = desk.sums[x] if depth == 0 else join(desk, depth + 1, other, inside, limit)
             if cost < limit:
                 copies = desk.left[depth, x] - (1 if x == t else 0)
                 desk.price[depth + 1, found] = cost

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.basics.sort import sort_by
-from shoal.kernels.bound.farthest_first import DOWN, desk_for, greedy, least, see
+from shoal.kernels.bound.farthest_first import DOWN, desk_for, greedy, see
+from shoal.kernels.bound.lowest_first import front_for, lowest
 from shoal.kernels.compile.decorators import entry
 from shoal.kernels.neighbours.tiles import SLACK, TOGETHER, Tiles, listing_for, near_lists
 from shoal.kernels.threads import over_rows
@@ -100,6 +101,7 @@ def _boxes(
 
     def work(first: int, last: int) -> None:
         desk = desk_for(metric, k, most)
+        front = front_for(desk, most, looks)
         listing = listing_for(tiles, most)
         _own_boxes(
             tiles,
@@ -114,19 +116,21 @@ def _boxes(
             looks,
             weight,
             desk,
+            front,
             listing,
             lists,
             out,
         )
 
-    over_rows(tiles.begin.size - 1, work, 4)
+    over_rows(tiles.begin.size - 1, work, 1 if tiles.sieve.most.size else 4)
     return out
 
 
 @entry
 def _own_boxes(
-    tiles, metric, first, last, asked, starts, k, most, deepest, looks, weight, desk, listing, lists, out
-):
+    tiles, metric, first, last, asked, starts, k, most, deepest, looks, weight, desk, front, listing,
+    lists, out,
+):  # fmt: skip
     far, who, many, limit = listing.far, listing.who, listing.many, listing.limit
     keep = lists.many.size > 0
     rows = np.empty(most + 1, dtype=np.int32)
@@ -158,9 +162,7 @@ def _own_boxes(
                     size += 1
                 see(desk, tiles.codes, metric, row, rows, size)
                 grown = greedy(desk, min(size, NEAREST * k), np.int64(k - 1))
-                best = k * min(radius, grown)
-                value, _, exact = least(desk, k, size, deepest, looks, best)
-                value /= k
+                value, exact = lowest(front, desk, k, size, deepest, looks, min(radius, grown))
                 if keep and (exact or grown < np.inf):
                     lists.sets[row, 0] = row
                     for at in range(k - 1):

@@ -2,7 +2,8 @@
 
 A tile is a node of a tree of boxes with few rows. All rows of a tile walk the tree together, from their own
 tile outwards, and leave out nodes and tiles that are too far. What is left is measured row by row on the
-columns that differ most, then on the others where that is not yet too far. Distances are in single
+columns that differ most, then on the others where that is not yet too far. Where columns are many, a sieve
+of small whole numbers chooses rows, and only those that it leaves are measured. Distances are in single
 precision: they serve to choose, and `SLACK` says by how much a radius must be lowered to be true.
 """
 
@@ -17,6 +18,7 @@ from shoal.kernels.compile.decorators import entry, inner, leaf
 from shoal.kernels.distance.lookup import SHORT
 from shoal.kernels.distance.spans import LINE, SET, TREE, span
 from shoal.kernels.neighbours.box_tree import build_tree
+from shoal.kernels.neighbours.sieve import BEYOND, distance_of, make_sieve, sift
 
 __all__ = [
     "FEW_COLUMNS",
@@ -33,6 +35,8 @@ __all__ = [
 TILE, WIDE_TILE = 64, 512
 """Rows in a tile, at most, but for rows that no column tells apart: few, or many where columns are so many
 that hardly any tile is left out."""
+NARROW = 10
+"""Columns up to which tiles are small; beyond, they are large and go through a sieve."""
 FEW_COLUMNS = 16
 TOGETHER = 64
 """Rows that walk the tree together."""
@@ -54,7 +58,8 @@ class Tiles(NamedTuple):
     `place` is a row's index in the table, `count` its records, `codes` its codes. Tile q holds rows
     begin[q] .. begin[q + 1]; its node is node[q]. `cells` holds the tiles one after the other, each
     column by column, `axes` in order: positions on a line, else codes; the first `quick` axes are quick to
-    measure. The nodes are those of the tree, and short trees have tables of distances from `starts` on.
+    measure. The `sieve` has planes where columns are many. The nodes are those of the tree, and short
+    trees have tables of distances from `starts` on.
     """
 
     codes: Any
@@ -63,6 +68,7 @@ class Tiles(NamedTuple):
     cells: Any
     axes: Any
     quick: Any
+    sieve: Any
     begin: Any
     node: Any
     tile_of: Any
@@ -82,7 +88,8 @@ def cut_tiles(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Any) -
     parent[tree.child[inside] + 1] = inside
     size = tree.end - tree.start
     used = np.flatnonzero(metric.most > 0.0)
-    last = (size <= (TILE if used.size <= FEW_COLUMNS else WIDE_TILE)) | (tree.child < 0)
+    is_wide = bool(used.size > NARROW)
+    last = (size <= (WIDE_TILE if is_wide else TILE)) | (tree.child < 0)
     node = np.flatnonzero(last & ((parent < 0) | ~last[parent]))
     node = node[np.argsort(tree.start[node], kind="stable")]
     begin = np.append(tree.start[node], tree.place.size)
@@ -104,6 +111,7 @@ def cut_tiles(codes: NDArray[np.int32], count: NDArray[np.int64], metric: Any) -
         cells,
         axes,
         int(np.sum(~long[used])),
+        make_sieve(tree.codes, begin, metric, many=is_wide),
         begin,
         node,
         tile_of,
@@ -128,6 +136,8 @@ class Listing(NamedTuple):
     limit: Any
     tables: Any
     sums: Any
+    units: Any
+    bar: Any
     stack: Any
     gaps: Any
 
@@ -142,6 +152,8 @@ def listing_for(tiles: Tiles, most: int) -> Listing:
         limit=np.empty(TOGETHER, dtype=np.float32),
         tables=np.empty((TOGETHER, int(tiles.starts[-1]) + 1), dtype=np.float32),
         sums=np.empty(rows, dtype=np.float32),
+        units=np.empty(rows, dtype=np.uint16),
+        bar=np.empty(TOGETHER, dtype=np.uint16),
         stack=np.empty(2 * tiles.node.size + 64, dtype=np.int64),
         gaps=np.empty(2 * tiles.node.size + 64),
     )
@@ -301,10 +313,14 @@ def near_lists(tiles, metric, tile, asked, most, listing):
     low, high, child, starts = tiles.low, tiles.high, tiles.child, tiles.starts
     used = axes.size
     quick = tiles.quick
+    sieve, units = tiles.sieve, listing.units
+    sieved = sieve.most.size > 0
+    bar = listing.bar
     queries = asked.size
     for q in range(queries):
         many[q] = 0
         limit[q] = np.inf
+        bar[q] = BEYOND
         _look(metric, codes, asked[q], starts, tables[q])
     top = 0
     own = tiles.node[tile]
@@ -350,6 +366,21 @@ def near_lists(tiles, metric, tile, asked, most, listing):
             row = asked[q]
             if node != own and _gap_to(metric, axes, codes, row, low, high, node, limit[q]) >= limit[q]:
                 continue
+            if sieved:
+                if sift(sieve, begin[tile], begin[tile + 1], row, at, rows, bar[q], units) == 0:
+                    continue
+                found = many[q]
+                for r in range(rows):
+                    if units[r] < bar[q] and at + r != row:
+                        far[q, found] = units[r]
+                        who[q, found] = at + r
+                        found += 1
+                if found >= most + MORE:
+                    bar[q] = np.uint16(_keep_nearest(far[q], who[q], found, most))
+                    limit[q] = distance_of(sieve, bar[q])
+                    found = most
+                many[q] = found
+                continue
             for r in range(rows):
                 sums[r] = np.float32(0.0)
             measured = 0
@@ -388,3 +419,10 @@ def near_lists(tiles, metric, tile, asked, most, listing):
         if many[q] > most:
             limit[q] = _keep_nearest(far[q], who[q], many[q], most)
             many[q] = most
+            if sieved:
+                limit[q] = distance_of(sieve, limit[q])
+        for x in range(many[q] if sieved else 0):
+            start = np.float32(0.0)
+            far[q, x] = _rest(
+                metric, axes, 0, codes, asked[q], who[q, x], starts, tables[q], start, np.float32(np.inf)
+            )
