@@ -104,23 +104,31 @@ def value_of(objective: str, coded: Coded, grouping: Grouping) -> float:
 
 
 def prove(
-    objective: str, coded: Coded, task: Task, found: Proof | None = None, grouping: Grouping | None = None
+    objective: str,
+    coded: Coded,
+    task: Task,
+    found: Proof | None = None,
+    grouping: Grouping | None = None,
+    *,
+    later: bool = False,
 ) -> Proof | None:
     """The strongest bound we can prove, the method's own `found` among them; None where there is none.
 
     Where the `grouping` that the method made is given, the search for a bound may begin with its groups.
+    What a search for groups learns nothing from may be left for `later`, when this bound is the one found.
     """
     if found is not None and NAMES.get(objective) == (found.name,):
         return found  # the only bound there is
     if found is not None and found.guide is not None:
-        if grouping is None or coded.held is not None:
-            return found
-        return loss.prove_again(coded, task, found, found.guide, grouping)
+        proof = found
+        if grouping is not None and coded.held is None:
+            proof = loss.prove_again(coded, task, found, found.guide, grouping)
+        return loss.close(coded.plain, task, proof) if found.guide.open else proof
     proofs = [found] if found is not None else []
     guide = None
     if objective == "loss":
         its_groups = grouping is not None and coded.held is None and grouping.level is None
-        proofs.append(loss.prove(coded.plain, task, grouping if its_groups else None))
+        proofs.append(loss.prove(coded.plain, task, grouping if its_groups else None, later=later))
         guide = proofs[-1].guide
     elif objective in _PROOFS:
         proofs.append(_PROOFS[objective](coded if objective in _WITH_RULES else coded.plain, task))

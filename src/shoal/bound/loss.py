@@ -25,7 +25,7 @@ from shoal.model.column import SET
 from shoal.model.grouping import Grouping, Guide, Proof
 from shoal.model.task import Task
 
-__all__ = ["again", "prove", "prove_again", "total_loss"]
+__all__ = ["again", "close", "prove", "prove_again", "total_loss"]
 
 LARGE = 100_000
 """Distinct rows from which on the grid is twice as coarse: half the levels for a hundredth of the bound."""
@@ -94,10 +94,11 @@ def total_loss(coded: Coded, grouping: Grouping) -> float:
     return float(spans @ grouping.sizes) + grouping.withheld * coded.weight
 
 
-def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
+def prove(coded: Coded, task: Task, grouping: Grouping | None = None, *, later: bool = False) -> Proof:
     """The strongest bound for total loss that the effort affords, and what a search may learn from it.
 
-    Where groups are given, the search for better shares begins with them.
+    Where groups are given, the search for better shares begins with them. What takes long and teaches a
+    search nothing may be left for `later`.
     """
     on_line = prove_on_line(coded, task)
     if on_line is not None:  # nearly always the best possible itself
@@ -127,10 +128,18 @@ def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
     enough = lacking <= (PART if task.k >= LARGE_K else LITTLE) and _stopped_at_cap(few, grown) <= STOPPED
     guide = Guide(by_row(coded, few, grown), few.cap) if shared is None else shared.guide
     del many, few, grown  # near rows need the room
-    if not (whole or enough):
+    asks = not (whole or enough)
+    if asks and not later:
         proofs.append(prove_around(coded, task))
     best = max(proofs, key=lambda proof: proof.bound)
+    if guide is not None and asks and later:
+        guide = replace(guide, open=True)
     return replace(best, guide=guide)
+
+
+def close(coded: Coded, task: Task, proof: Proof) -> Proof:
+    """A bound for which near rows were not asked, and now are."""
+    return max(proof, prove_around(coded, task), key=lambda one: one.bound)
 
 
 def _stopped_at_cap(boxes: Boxes, grown: NDArray[np.float64]) -> float:

@@ -33,13 +33,15 @@ class Guide:
 
     `share` says what a record of each distinct row costs at least, nearly, where no box dearer than `cap`
     is looked at. `sets` are the groups that the bound would like, where it has found any; `gap` is the part
-    of the shares that had to go before they proved anything.
+    of the shares that had to go before they proved anything. Where it is `open`, near rows were not asked
+    yet and may say more than the bound does.
     """
 
     share: NDArray[np.float64]
     cap: float
     sets: Sets | None = None
     gap: float = 1.0
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from shoal.group.improve.cycles import improve, percent_of
 from shoal.group.rules import enforce as rules
 from shoal.group.rules.enforce import check_feasible, enforce
 from shoal.model.coded import Coded
+from shoal.model.column import LINE
 from shoal.model.facts import Facts
 from shoal.model.fields import explained
 from shoal.model.figures import round_down
@@ -211,7 +212,8 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
     give_back()
     if about.objective == "loss" and (task.stop_at is not None or (will_improve and task.guided)):
         # improvement learns from the bound what groups ought to cost, and when it is enough
-        proof = prove(about.objective, coded, task, grouping.proof, grouping)
+        later = task.stop_at is None and _may_hide(coded, task)
+        proof = prove(about.objective, coded, task, grouping.proof, grouping, later=later)
         grouping = replace(grouping, proof=proof)
         _tell_floor(coded, task, proof)
     if will_improve:
@@ -220,6 +222,11 @@ def form_groups(method: str, task: Task, coded: Coded) -> Grouping:
         task.progress("enforcing rules", 0.0)
         grouping = enforce(coded, grouping, task, about)
     return grouping
+
+
+def _may_hide(coded: Coded, task: Task) -> bool:
+    """Whether what is published may have another unit, in which a bound must be proved once more."""
+    return bool(task.withhold) or bool((coded.metric.missing[coded.metric.form == LINE] >= 0).any())
 
 
 def _will_improve(about: Facts, asked: bool, options: Mapping[str, Any]) -> bool:
