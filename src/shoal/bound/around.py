@@ -24,7 +24,7 @@ _SEARCH = {
     "thorough": (512, 12, 100_000, 12),
 }
 """By effort: the near rows that are searched, how many records deep, the looks at them, and passes."""
-_WIDE = {"quick": (64, 2, 5_000), "normal": (512, 3, 200_000), "thorough": (1024, 4, 1_000_000)}
+_WIDE = {"quick": (64, 12, 5_000), "normal": (512, 12, 150_000), "thorough": (1024, 12, 1_000_000)}
 """The same of many columns, where rows stand far from each other and shares move little."""
 _LARGE = (32, 3, 3_000)
 """The same of more than MANY distinct rows."""
@@ -33,10 +33,10 @@ LISTED = 50_000_000
 """Near rows that are kept in all: 400 MB."""
 LARGEST = 200
 """The greatest k whose sets are kept, all their records one by one."""
-PER_K, FOR_LABELS = 3, 2
-"""Near rows for each of the k, at least; and how many times more where labels have no hierarchy: many rows
-are just as far."""
-_STEPS = {"quick": 4e5, "normal": 2e6, "thorough": np.inf}
+PER_K, FOR_LABELS, FEW_FOR_LABELS = 3, 2, 12
+"""Near rows for each of the k, at least; and how many times more where labels have no hierarchy and columns
+are so few that many rows are just as far."""
+_STEPS = {"quick": 1.5e6, "normal": 4e6, "thorough": np.inf}
 """Cells compared for each row, by effort: where that is not enough, not every row is asked."""
 ALL_STEPS = 4e11
 """Cells compared in all."""
@@ -57,7 +57,7 @@ def prove_around(coded: Coded, task: Task) -> Proof:
         most = max(most, PER_K * task.k)
         return prove_by_own_boxes(coded, task, most=most, deepest=deepest, looks=looks, every=every)
     most, deepest, looks, passes = _SEARCH[effort]
-    if count_labels(coded.metric.form, coded.metric.size):
+    if axes <= FEW_FOR_LABELS and count_labels(coded.metric.form, coded.metric.size):
         most *= FOR_LABELS
     most = max(min(most, LISTED // max(1, coded.distinct)), PER_K * task.k)
     return prove_in_turn(coded, task, most=most, deepest=deepest, looks=looks, passes=passes)

@@ -28,6 +28,8 @@ STEPS = 400
 """Steps of a balance."""
 BOLD = 0.6
 """How much of the balance is in a guess; the rest is what was proved."""
+FIRST, PAYS = 2, 1.05
+"""Where the first passes prove less than so many times the own boxes, as in wide tables, no more follow."""
 TOP = (3.0, 0.05)
 """A balance gives a row at most so many times its own box, and this part of everything more."""
 
@@ -53,7 +55,9 @@ def prove_in_turn(coded: Coded, task: Task, *, most: int, deepest: int, looks: i
     share, high = best, highest.copy()
     sets = _new(np.zeros((0, k), dtype=np.int32), lists.sets)
     price = np.zeros(len(sets))
-    for _ in range(passes if len(sets) else 0):
+    for at in range(passes if len(sets) else 0):
+        if at == FIRST and best @ count < PAYS * (own @ count):
+            break
         right = k * _costs(tiles, coded, sets)
         share, price = balance(sets, right, count, share, high, price, STEPS)
         guess = np.clip(BOLD * share + (1.0 - BOLD) * best, 0.0, highest)
