@@ -1,11 +1,11 @@
 """A wide table of invented people: 25 mixed quasi-identifiers, some of them with missing cells.
 
-    python bench/make_wide.py OUT.csv [ROWS]
+    python bench/make_wide.py OUT.csv [ROWS] [COLUMNS]
 
 Nine numbers, three dates, six columns with a tree and seven labels. A person's age, means and home
 shape the other columns, so that people alike in some are likelier alike in others. The trees are
 written beside the table, one file per column: OUT.hierarchies/zip.csv and so on. The same rows for the
-same number of rows, every time.
+same number of rows, every time; of fewer columns some of every kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["DATES", "LABELS", "NUMBERS", "QUASI", "TREES", "make", "paths"]
+__all__ = ["DATES", "LABELS", "NUMBERS", "QUASI", "TREES", "columns_of", "make", "paths"]
 
 SEED = 25
 ROWS = 50_000
@@ -52,6 +52,13 @@ STEPS = {
 """How many values stand together on each level of a tree."""
 
 Codes = NDArray[np.int64]
+
+
+def columns_of(many: int) -> tuple[str, ...]:
+    """So many of the columns, of every kind as many as its part of all."""
+    parts = [(at + 0.5) / len(kind) for kind in (NUMBERS, DATES, TREES, LABELS) for at in range(len(kind))]
+    first = {QUASI[at] for at in np.argsort(parts, kind="stable")[:many]}
+    return tuple(name for name in QUASI if name in first)
 
 
 def names(column: str, size: int) -> list[str]:
@@ -149,15 +156,15 @@ def write_trees(folder: Path, trees: Mapping[str, list[list[str]]]) -> None:
             writer.writerows(its)
 
 
-def main(out: str, rows: int = ROWS) -> None:
+def main(out: str, rows: int = ROWS, columns: int = len(QUASI)) -> None:
     """Write the table and its trees."""
-    table = make(rows)
+    table = make(rows).select(columns_of(columns))
     table.write_csv(out)
     folder = Path(out).with_suffix(".hierarchies")
-    write_trees(folder, {name: paths(name) for name in TREES})
+    write_trees(folder, {name: paths(name) for name in TREES if name in table.columns})
     empty = sum(table.null_count().row(0))
     print(f"{rows:,} rows of {table.width} columns, {table.n_unique():,} distinct, {empty:,} cells missing")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *(int(float(word)) for word in sys.argv[2:3]))
+    main(sys.argv[1], *(int(float(word)) for word in sys.argv[2:4]))

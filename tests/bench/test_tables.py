@@ -35,6 +35,15 @@ def test_a_wide_table_has_25_columns_and_missing_cells_where_it_says_so(bench):
     assert table.equals(wide.make(300))
 
 
+def test_fewer_columns_of_a_wide_table_are_of_every_kind(bench):
+    wide = bench["wide"]
+    assert wide.columns_of(25) == wide.QUASI
+    sixteen = wide.columns_of(16)
+    assert len(sixteen) == len(set(sixteen)) == 16
+    for kind in (wide.NUMBERS, wide.DATES, wide.TREES, wide.LABELS):
+        assert abs(len(set(kind) & set(sixteen)) - len(kind) * 16 / 25) < 1.0
+
+
 def test_the_trees_of_a_wide_table_cover_its_values(bench):
     wide = bench["wide"]
     table = wide.make(300)
