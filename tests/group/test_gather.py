@@ -15,6 +15,9 @@ from shoal.bound import again, prove, value_of
 from shoal.encode import encode
 from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.group import facts, fill_options, load
+from shoal.kernels.centres import least_radius as radius_tests
+from shoal.kernels.neighbours.box_tree import build_index
+from shoal.kernels.neighbours.exact import reach_distances
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quota
 from tables import coded_of, small_table
@@ -135,6 +138,24 @@ def test_other_distances(distance: str, method: str, withhold: float) -> None:
         assert prove("radius", coded, task, grouping.proof).bound <= best * (1 + NEAR) + NEAR
         assert best <= value * (1 + NEAR) + NEAR
         assert value <= grouping.factor * best * (1 + NEAR) + NEAR
+
+
+def test_rows_counted_within_a_wider_radius_change_no_centre() -> None:
+    coded = coded_of(*small_table(3, [60], [3]))
+    index = build_index(coded.space, coded.count)
+    reach = reach_distances(index, coded.space, coded.count, 3)
+    shared = radius_tests.Within(index, coded.space, coded.count.size)
+    for t in np.concatenate([np.linspace(2.0, 0.02, 60), np.linspace(0.01, 2.01, 60)]):
+        words = (index, coded.space, coded.count, reach, 3, 4, float(t))
+        fresh = radius_tests.Within(index, coded.space, coded.count.size)
+        found, again_found = (
+            radius_tests.test_most(*words, withhold=6, within=one) for one in (shared, fresh)
+        )
+        assert (found is None) == (again_found is None)
+        if found is not None:
+            assert all(
+                one.tolist() == other.tolist() for one, other in zip(found, again_found, strict=True)
+            )
 
 
 def test_a_larger_table_keeps_its_factor_and_its_bound() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shoal.kernels.centres.least_radius import is_tight, test_all, test_most
+from shoal.kernels.centres.least_radius import Within, is_tight, test_all, test_most
 from shoal.kernels.distance.rows import apart_each
 from shoal.kernels.neighbours.box_tree import build_index
 from shoal.kernels.neighbours.exact import best_centres, reach_distances
@@ -66,7 +66,11 @@ def _threshold(coded: Coded, task: Task, said: Mapping[str, float]) -> Proof:
         bound = min(threshold, start)
     else:
         words = (index, space, count, reach, k, most, below)
-        found = test_most(*words, withhold=task.withhold) if task.withhold else test_all(*words)
+        if task.withhold:
+            within = Within(index, space, count.size)
+            found = test_most(*words, withhold=task.withhold, within=within)
+        else:
+            found = test_all(*words)
         if found is not None:
             bound = 0.0
         else:

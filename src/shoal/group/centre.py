@@ -38,7 +38,7 @@ import numpy as np
 from shoal.errors import TooFewRows
 from shoal.group.centres.radius import CENTRE, finish, solution_of, survey
 from shoal.group.gather import PRECISE, threshold_proof
-from shoal.kernels.centres.least_radius import least_threshold, test_all, test_most
+from shoal.kernels.centres.least_radius import Within, least_threshold, test_all, test_most
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
 from shoal.model.grouping import Grouping
@@ -83,9 +83,10 @@ def group(coded: Coded, task: Task) -> Grouping:
     if task.withhold == 0:
         test, start, factor = partial(test_all, *words), float(about.reach.max()), 2.0
     else:
-        test, factor = partial(test_most, *words, withhold=task.withhold), 4.0
+        within = Within(about.index, about.space, about.count.size)
+        test, factor = partial(test_most, *words, withhold=task.withhold, within=within), 4.0
         order = np.argsort(-about.reach, kind="stable")
         start = float(about.reach[order[(np.cumsum(about.count[order]) > task.withhold).argmax()]])
-    threshold, below, pieces = least_threshold(about.index, about.space, test, start=start, precise=PRECISE)
-    proof = threshold_proof(about, threshold, below)
-    return finish(about, solution_of(about, pieces), task, proof, factor=factor)
+    found = least_threshold(about.index, about.space, test, start=start, precise=PRECISE)
+    proof = threshold_proof(about, found)
+    return finish(about, solution_of(about, found.pieces), task, proof, factor=factor)

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from shoal.errors import TooFewRows
 from shoal.group.centres.radius import CENTRE, Solution, Survey, finish, solution_of, survey
 from shoal.kernels.centres.cover import peel, take_balls
-from shoal.kernels.centres.least_radius import Pieces, is_tight, least_threshold, test_all
+from shoal.kernels.centres.least_radius import Pieces, Threshold, least_threshold, test_all
 from shoal.kernels.neighbours.box_tree import build_index, sight_of
 from shoal.kernels.neighbours.exact import nearest
 from shoal.model.coded import Coded
@@ -81,21 +81,22 @@ def group(coded: Coded, task: Task) -> Grouping:
     if task.withhold == 0:
         task.progress("searching the threshold", 0.0)
         test = partial(test_all, about.index, about.space, about.count, about.reach, about.k, about.most)
-        threshold, below, pieces = least_threshold(
+        found = least_threshold(
             about.index, about.space, test, start=float(about.reach.max()), precise=PRECISE
         )
-        proof = threshold_proof(about, threshold, below)
-        return finish(about, solution_of(about, pieces), task, proof, factor=2.0)
-    found = min((_by_candidates(about), *_by_peeling(about)), key=lambda one: one.largest)
-    return finish(about, found, task, None, factor=3.0)
+        return finish(
+            about, solution_of(about, found.pieces), task, threshold_proof(about, found), factor=2.0
+        )
+    best = min((_by_candidates(about), *_by_peeling(about)), key=lambda one: one.largest)
+    return finish(about, best, task, None, factor=3.0)
 
 
-def threshold_proof(about: Survey, threshold: float, below: float | None) -> Proof:
+def threshold_proof(about: Survey, found: Threshold) -> Proof:
     """Half the threshold, or half of the failing one below where distances may lie between the two."""
-    tight = below is None or is_tight(about.index, about.space, below, threshold)
-    bound = (threshold if tight or below is None else below) / 2
-    said = (("below", -1.0 if below is None else below), ("threshold", threshold))
-    return Proof("threshold", bound, (*said, ("max_groups", float(about.most))))
+    below = -1.0 if found.below is None else found.below
+    bound = (found.value if found.tight else below) / 2
+    said = (("below", below), ("threshold", found.value), ("max_groups", float(about.most)))
+    return Proof("threshold", bound, said)
 
 
 def _by_candidates(about: Survey) -> Solution:

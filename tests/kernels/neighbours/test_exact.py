@@ -65,7 +65,9 @@ def test_reach_holds_k_records(measured):
             assert found[i] == far[i][order][enough.argmax()]
 
 
-def test_balls_and_counts(measured):
+@pytest.mark.parametrize("wide", [0.0, 2.0])
+def test_balls_and_counts(measured, wide, monkeypatch):
+    monkeypatch.setattr(exact, "WIDE", wide)  # every row looked at, or the tree
     coded, far, index = measured
     rows = np.arange(coded.distinct, dtype=np.int32)
     out = np.empty(coded.distinct, dtype=np.int32)
@@ -98,7 +100,9 @@ def test_the_nearest_and_the_best_centre(measured):
         assert near[i] == of_some[far[i, of_some].argmin()]
 
 
-def test_the_distances_in_a_shell(measured):
+@pytest.mark.parametrize("wide", [0.0, 2.0])
+def test_the_distances_in_a_shell(measured, wide, monkeypatch):
+    monkeypatch.setattr(exact, "WIDE", wide)
     coded, far, index = measured
     alive = np.flatnonzero(coded.count)
     values = np.unique(far[np.ix_(alive, alive)])

@@ -20,7 +20,7 @@ from shoal.kernels.distance.rows import apart_each
 from shoal.kernels.neighbours.box_tree import Index, build_index, sight_of
 from shoal.kernels.neighbours.exact import count_within, nearest, shell
 
-__all__ = ["Pieces", "Test", "is_tight", "least_threshold", "test_all", "test_most"]
+__all__ = ["Pieces", "Test", "Threshold", "Within", "is_tight", "least_threshold", "test_all", "test_most"]
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.int64]
@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 
 FEW = 200_000
 """So many distances are looked at one by one."""
+WIDER = 1.15
+"""What was counted within a radius serves others down to this part of it: few rows are counted again."""
 
 
 class Pieces(NamedTuple):
@@ -37,6 +39,18 @@ class Pieces(NamedTuple):
     row: Rows
     group: Rows
     amount: Counts
+
+
+class Threshold(NamedTuple):
+    """A threshold that holds, the failing one below or None, and what was found.
+
+    `tight` says that everything below the threshold is known to fail.
+    """
+
+    value: float
+    below: float | None
+    tight: bool
+    pieces: Pieces
 
 
 Test = Callable[[float], Pieces | None]
@@ -58,21 +72,48 @@ def test_all(index: Index, space: Any, count: Counts, reach: Floats, k: int, mos
     return None if bad >= 0 else Pieces(centre, row, group, amount)
 
 
+class Within:
+    """Records within a radius of each row: as many or more than there are, where a wider one was asked."""
+
+    def __init__(self, index: Index, space: Any, rows: int) -> None:
+        """Know nothing yet."""
+        self._index, self._space, self._rows = index, space, rows
+        self._counted: dict[float, Counts] = {}
+
+    def ask(self, radius: float) -> Counts:
+        """The records within `radius` of each row, or within one that is at most WIDER times as wide."""
+        known = min((one for one in self._counted if one >= radius), default=np.inf)
+        if known > WIDER * radius:
+            known = radius
+            held = np.zeros(self._rows, dtype=np.int64)
+            held[self._index.place] = count_within(self._index, self._space, self._index.place, radius)
+            self._counted[known] = held
+        return self._counted[known]
+
+
 def test_most(
-    index: Index, space: Any, count: Counts, reach: Floats, k: int, most: int, t: float, withhold: int
+    index: Index,
+    space: Any,
+    count: Counts,
+    reach: Floats,
+    k: int,
+    most: int,
+    t: float,
+    *,
+    withhold: int,
+    within: Within,
 ) -> Any:
     """The same test where `withhold` records may stay out: at most `most` balls of twice `t` hold the rest.
 
     A row with fewer than k records within `t` is no centre and need not be covered, but where it stands
-    within `t` of a centre it joins it: the proof that groups hold k counts it.
+    within `t` of a centre it joins it: the proof that groups hold k counts it. A search with many tests
+    gives all of them one `within`.
     """
     inside = (count > 0) & (reach <= t)
     total = int(count.sum())
     if total - int(count[inside].sum()) > withhold:
         return None
-    rows = np.flatnonzero(inside).astype(np.int32)
-    held = np.zeros(count.size, dtype=np.int64)
-    held[rows] = count_within(index, space, rows, t)
+    held = np.where(inside, within.ask(t), 0)
     centre, covered = heaviest_centres(
         index, space, sight_of(index, space), count, inside, held, t, min(most, total // k)
     )
@@ -88,9 +129,7 @@ def test_most(
     return Pieces(centre, alive[kept], place[near[kept]], count[alive[kept]])
 
 
-def least_threshold(
-    index: Index, space: Any, test: Test, *, start: float, precise: float
-) -> tuple[float, float | None, Pieces]:
+def least_threshold(index: Index, space: Any, test: Test, *, start: float, precise: float) -> Threshold:
     """The search for the least radius: a threshold that holds, the failing one right below, what was found.
 
     Everything below `start`, which is a distance, fails; None stands for that where `start` holds. The
@@ -99,7 +138,7 @@ def least_threshold(
     """
     found = test(start)
     if found is not None:
-        return start, None, found
+        return Threshold(start, None, True, found)
     low, high = start, start
     far = _far(space, index)
     while found is None:
@@ -118,7 +157,7 @@ def least_threshold(
             high, found = middle, again
     values = shell(index, space, low, high, FEW)
     if values is None:
-        return high, low, found
+        return Threshold(high, low, False, found)
     values = np.append(values[values < high], high)  # a test may also ask for twice t
     first, last = -1, values.size - 1
     while last - first > 1:
@@ -129,7 +168,7 @@ def least_threshold(
         else:
             last, found = place, again
     below = low if first < 0 else float(values[first])
-    return float(values[last]), below, found
+    return Threshold(float(values[last]), below, True, found)
 
 
 def is_tight(index: Index, space: Any, below: float, threshold: float) -> bool:

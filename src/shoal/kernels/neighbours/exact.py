@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner
-from shoal.kernels.distance.lookup import push_nearer_first
-from shoal.kernels.distance.rows import GIVEN, apart
+from shoal.kernels.distance.lookup import push_nearer_first, short_axes
+from shoal.kernels.distance.rows import GIVEN, apart, apart_from
 from shoal.kernels.neighbours.box_tree import (
     AIR,
     Index,
@@ -36,6 +36,8 @@ Floats = NDArray[np.float64]
 
 TINY = 1e-300
 NO_ROWS = np.zeros(0, dtype=np.int32)
+WIDE, ASKED = 0.02, 32
+"""Balls that hold so many of all rows, of those asked: one row against all is faster than a tree there."""
 
 
 def reach_distances(index: Index, space: Any, count: Counts, k: int) -> Floats:
@@ -59,12 +61,27 @@ def crowds(index: Index, space: Any, count: Counts, k: int) -> tuple[Floats, Cou
 def count_within(index: Index, space: Any, rows: Rows, radius: float) -> Counts:
     """Exact neighbours: for each of `rows` the records of the index within `radius`."""
     records = np.zeros(rows.size, dtype=np.int64)
+    wide = rows.size > ASKED and _is_wide(index, space, radius)
+    short = short_axes(space)
 
     def work(first: int, last: int) -> None:
+        if wide:
+            away, table = np.empty(index.place.size), np.empty(short[-1] + 1)
+            _count_all(
+                space, index.place, index.count, first, last, rows, radius, short, table, away, records
+            )
+            return
         _count(index, space, sight_of(index, space), first, last, rows, float(radius), records)
 
     over_rows(rows.size, work)
     return records
+
+
+def _is_wide(index: Index, space: Any, radius: float) -> bool:
+    """Whether a ball of an exact search holds so much that all rows may as well be looked at."""
+    some = index.place[:: max(1, -(-index.place.size // ASKED))]
+    held = int(count_within(index, space, some, radius).sum())
+    return bool(held >= WIDE * some.size * int(index.records[0]))
 
 
 def list_within(index: Index, space: Any, rows: Rows, radius: Floats) -> tuple[Counts, Rows]:
@@ -123,14 +140,19 @@ def shell(index: Index, space: Any, low: float, high: float, most: int) -> Float
     """The exact, distinct distances above `low` up to `high`; None for more than `most` pairs."""
     many = np.zeros(index.place.size, dtype=np.int64)
     starts, out = many, np.zeros(0)
+    wide, short = _is_wide(index, space, high), short_axes(space)
 
     def work(first: int, last: int) -> None:
+        ends = (first, last, float(low), float(high))
+        if wide:
+            away, table = np.empty(many.size), np.empty(short[-1] + 1)
+            _pairs(space, index.place, *ends, short, table, away, many, starts, out)
+            return
         near = np.empty(index.place.size, dtype=np.int32)
-        sight = sight_of(index, space)
-        _shell(index, space, sight, first, last, float(low), float(high), near, many, starts, out)
+        _shell(index, space, sight_of(index, space), *ends, near, many, starts, out)
 
     over_rows(many.size, work)
-    if int(many.sum()) > 2 * most:
+    if int(many.sum()) > (most if wide else 2 * most):
         return None
     starts, out = np.cumsum(many) - many, np.empty(int(many.sum()))
     if out.size:
@@ -143,6 +165,18 @@ def _count(index, space, sight, first, last, rows, radius, out):
     """Exact neighbours: how many records stand within a radius of each row."""
     for q in range(first, last):
         out[q] = tally(index, space, sight, rows[q], radius, index.count, index.records)
+
+
+@entry
+def _count_all(space, place, count, first, last, rows, radius, short, table, away, out):
+    """The same exact count, every row looked at."""
+    for q in range(first, last):
+        apart_from(space, rows[q], place, short, table, away)
+        held = 0
+        for p in range(place.size):
+            if away[p] <= radius:
+                held += count[p]
+        out[q] = held
 
 
 @entry
@@ -323,5 +357,21 @@ def _shell(index, space, sight, first, last, low, high, near, many, starts, out)
             if far > low:
                 if fill:
                     out[starts[q] + found] = far
+                found += 1
+        many[q] = found
+
+
+@entry
+def _pairs(space, place, first, last, low, high, short, table, away, many, starts, out):
+    """The same exact distances, of each row to those after it: every pair is looked at."""
+    fill = out.size > 0
+    for q in range(first, last):
+        after = place[q + 1 :]
+        apart_from(space, place[q], after, short, table, away)
+        found = 0
+        for p in range(after.size):
+            if low < away[p] <= high:
+                if fill:
+                    out[starts[q] + found] = away[p]
                 found += 1
         many[q] = found
