@@ -24,6 +24,9 @@ from shoal.bound.growth import top_share
 from shoal.bound.shares import prove_by_shares
 from shoal.group import fill_options, load
 from shoal.group.parts.cut import cut_into_parts, parts_of
+from shoal.kernels.centres.ball_cover import least_cover
+from shoal.kernels.neighbours.box_tree import build_index
+from shoal.kernels.neighbours.exact import reach_distances
 from shoal.model.coded import Coded
 from shoal.model.column import LINE
 from shoal.model.grouping import Grouping, Proof
@@ -143,6 +146,18 @@ def other_proofs(case: Solved, coded: Coded) -> Iterator[tuple[str, Proof | None
     for method, objective in (("centre", "radius"), ("gather", "radius"), ("cellular", "cellular")):
         its = task_of(case, "normal", options=fill_options(method, {}))
         yield objective, load(method).group(coded, its).proof
+    yield "radius", covered(case, coded)
+
+
+def covered(case: Solved, coded: Coded) -> Proof | None:
+    """The bound by ball covers, sought from nothing on."""
+    task = task_of(case, "normal")
+    reach = reach_distances(build_index(coded.space, coded.count), coded.space, coded.count, case.k)
+    found = least_cover(coded.space, coded.count, reach, coded.total // case.k, (0.0, 2 * case.weight), 12)
+    if found is None:
+        return None
+    words = {"radius": found[0], "shares": text_of_shares(found[1])}
+    return again("radius", coded, task, "cover", words)
 
 
 def has_levels(case: Solved) -> bool:
@@ -311,7 +326,9 @@ def forged(
     for _ in range(3):
         below, threshold = (float(luck.choice(far) * luck.choice([1.0, 0.999, 1.001])) for _ in range(2))
         words = {"below": float(luck.choice([below, -1.0])), "threshold": threshold}
-        yield "radius", "threshold", {**words, "max_groups": float(coded.total // case.k)}
+        yield "radius", "threshold", {**words, "max_groups": float(luck.choice([1, coded.total // case.k]))}
+        for its in higher:
+            yield "radius", "cover", {"radius": threshold, "shares": text_of_shares(its)}
 
 
 def random_cuts(coded: Coded, luck: np.random.Generator) -> Cuts:

@@ -57,7 +57,14 @@ PLANS: dict[str, Said] = {
     "triples": {"k": 3, **STARS, "method": "triples"},
     "border": CUTS,
     "border-drawn": {**CUTS, "effort": "quick"},
-    "threshold": {"k": 4, "quasi": ["age", "pay"], "method": "centre"},
+    "threshold": {
+        "k": 2,
+        "quasi": ["age", "pay"],
+        "method": "centre",
+        "withhold": 0.02,
+        "options": {"max_groups": 3},
+    },
+    "cover": {"k": 4, "quasi": ["age", "pay"], "method": "centre"},
     "growth of cells": {"k": 4, "quasi": ["age", "pay"], "method": "cellular"},
 }
 """By name: a plan whose release has that bound."""
@@ -209,7 +216,7 @@ SHARES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "one has all": lambda share: np.where(np.arange(share.size) == 0, share.sum(), 0) * 1.02,
     "some below 0": lambda share: np.where(share < share.mean(), -share, 4 * share),
     "no numbers": lambda share: share * np.float32(np.nan),
-    "without end": lambda share: share * np.float32(np.inf),
+    "without end": lambda share: np.full_like(share, np.inf),
 }
 
 
@@ -225,6 +232,32 @@ def test_shares_that_a_window_does_not_bear_are_caught(tmp_path: Path, how: str,
     case.figures["bound_parameters"]["cap"] *= cap
     total = float(higher @ coded.count)
     case.claim(min(total, with_gap(case)) if total > 1.01 * case.figures["bound"] else with_gap(case))
+    assert case.claims()["bound"] is False
+
+
+@pytest.mark.parametrize("how", SHARES)
+def test_shares_that_a_ball_does_not_bear_are_caught(tmp_path: Path, how: str) -> None:
+    case = Case("cover", tmp_path)
+    share = shares_of_text(case.figures["bound_shares"], case.coded().distinct)
+    assert share is not None
+    wider = 1.1 * case.figures["bound"]
+    case.figures["bound_shares"] = text_of_shares(SHARES[how](share.copy()).astype(np.float32))
+    case.figures["bound_parameters"]["radius"] = wider
+    case.claim(wider)
+    assert case.claims()["bound"] is False
+
+
+@pytest.mark.parametrize("case", ["threshold", "cover"], indirect=True)
+def test_how_many_groups_there_may_be_is_the_plans_to_say(case: Case) -> None:
+    """The same proof for one group alone, which is far wider."""
+    words = {**case.words, "options": {"max_groups": 1}}
+    alone = shoal.anonymize(case.frame, **words).receipt.figures
+    assert alone.bound is not None
+    assert alone.bound > 1.05 * case.figures["bound"]
+    case.said["bound_name"] = case.figures["bound_name"] = alone.bound_name
+    case.figures["bound_parameters"] = dict(alone.bound_parameters)
+    case.figures["bound_shares"] = alone.bound_shares
+    case.claim(min(alone.bound, with_gap(case)))
     assert case.claims()["bound"] is False
 
 

@@ -11,7 +11,7 @@ import pytest
 import naive
 import shoal
 from naive_radius import least_radius
-from shoal.bound import again, prove, value_of
+from shoal.bound import again, prove, text_of_shares, value_of
 from shoal.encode import encode
 from shoal.errors import DataError, PlanError, TooFewRows
 from shoal.group import facts, fill_options, load
@@ -61,7 +61,10 @@ def judge(seed: int) -> dict[str, tuple[float, int]]:
         assert value <= max(factor, 1) * proof.bound * (1 + 1e-3) + NEAR
         for one in (grouping.proof, prove("radius", coded, task)):
             if one is not None:
-                same = again("radius", coded, task, one.name, dict(one.parameters))
+                words = dict(one.parameters)
+                if one.shares is not None:
+                    words["shares"] = text_of_shares(one.shares)
+                same = again("radius", coded, task, one.name, words)
                 assert same.bound == pytest.approx(one.bound, abs=1e-12)
         # centres are members, and the value is theirs
         for g, centre in enumerate(grouping.centre):

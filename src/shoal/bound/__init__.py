@@ -57,7 +57,7 @@ NAMES = {
         "pairs",
         "triples",
     ),
-    "radius": ("reach", "threshold"),
+    "radius": ("reach", "threshold", "cover"),
 }
 """The bounds that a certificate may name, by objective."""
 

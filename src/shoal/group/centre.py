@@ -13,7 +13,8 @@ Method
     with k records within t may be centres; again and again the one with most uncovered records within t
     becomes a centre and covers what is within 2 t, max_groups times at most; a threshold fails where too
     few are covered. Every covered record goes to its nearest centre, and so does every other within t of a
-    centre: without these, groups could come out smaller than k.
+    centre: without these, groups could come out smaller than k. Without withheld rows a linear program says
+    how many balls of a radius are needed at least: where that is too many, the best is wider.
 
 Cost
     Time about O(n log n) for columns that spread, O(n^2) at worst; memory O(n), n distinct rows.
@@ -36,15 +37,21 @@ from functools import partial
 import numpy as np
 
 from shoal.errors import TooFewRows
-from shoal.group.centres.radius import CENTRE, finish, solution_of, survey
+from shoal.group.centres.radius import CENTRE, Solution, Survey, finish, solution_of, survey
 from shoal.group.gather import PRECISE, threshold_proof
+from shoal.kernels.centres.ball_cover import least_cover
+from shoal.kernels.centres.heaviest_ball import are_too_few
 from shoal.kernels.centres.least_radius import Within, least_threshold, test_all, test_most
 from shoal.model.coded import Coded
 from shoal.model.facts import Facts, Option
-from shoal.model.grouping import Grouping
+from shoal.model.grouping import Grouping, Proof
 from shoal.model.task import Task
 
 __all__ = ["FACTS", "group"]
+
+
+HALVINGS = {"quick": 5, "normal": 8, "thorough": 12}
+"""How often the radii between the bound and what was found are halved, to see where balls are too few."""
 
 
 def _read_groups(text: str) -> int:
@@ -88,5 +95,19 @@ def group(coded: Coded, task: Task) -> Grouping:
         order = np.argsort(-about.reach, kind="stable")
         start = float(about.reach[order[(np.cumsum(about.count[order]) > task.withhold).argmax()]])
     found = least_threshold(about.index, about.space, test, start=start, precise=PRECISE)
-    proof = threshold_proof(about, found)
-    return finish(about, solution_of(about, found.pieces), task, proof, factor=factor)
+    start_with, proof = solution_of(about, found.pieces), threshold_proof(about, found)
+    cover = _cover_proof(about, start_with, proof, task)
+    return finish(about, start_with, task, cover or proof, factor=factor)
+
+
+def _cover_proof(about: Survey, found: Solution, proof: Proof, task: Task) -> Proof | None:
+    """A radius at which so many balls are too few to cover all rows; None where that proves no more."""
+    low = max(about.least, proof.bound)
+    if about.withhold or found.largest <= low:
+        return None
+    task.progress("counting balls", 0.0)
+    halvings = HALVINGS[task.effort.level or "normal"]
+    cover = least_cover(about.space, about.count, about.reach, about.most, (low, found.largest), halvings)
+    if cover is None or not are_too_few(about.space, about.count, about.reach, about.most, *cover):
+        return None
+    return Proof("cover", cover[0], (("radius", cover[0]),), shares=cover[1])

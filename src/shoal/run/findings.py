@@ -298,6 +298,10 @@ def ranges_seen(
     return None if hidden and lines else {}
 
 
+NEEDS_RECEIPT = frozenset({"threshold", "cover", "shares", "border", "border-drawn"})
+"""Bounds whose proof was searched for, and is kept in the receipt."""
+
+
 def bound_named(certificate: Certificate) -> Finding | None:
     """What can be said of a bound without computing it; None where it must be computed."""
     if certificate.method not in METHODS:
@@ -346,7 +350,7 @@ def bound_findings(
     if proof is not None and _reaches(proof, certificate.bound):
         detail = f"The certificate says {certificate.bound:g}; {proof.name} proves as much."
         yield Finding("bound", True, detail)
-    elif exact is None and certificate.bound_name in {"threshold", "shares", "border", "border-drawn"}:
+    elif exact is None and certificate.bound_name in NEEDS_RECEIPT:
         yield Finding("bound", None, f"It needs the parameters of its proof. {GIVE_RECEIPT}")
     else:
         proved = "nothing" if proof is None else f"{round_down(proof.bound):g}"
