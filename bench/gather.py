@@ -63,7 +63,7 @@ def run_task(coded: Coded, method: str, task: Task) -> tuple[Grouping, float, fl
 
 def judged(objective: str, coded: Coded, task: Task, grouping: Grouping) -> dict[str, Any]:
     """What was asked for, the value reached, and the bound that proves how good it is."""
-    proof = prove(objective, coded, task, grouping.proof)
+    proof = prove(objective, coded, task, grouping.proof, grouping)
     assert proof is not None
     value = value_of(objective, coded, grouping)
     return {

@@ -18,6 +18,7 @@ import pytest
 
 import shoal
 from shoal.bound import NAMES, again, border, prove, text_of_cuts, text_of_shares, value_of
+from shoal.bound.ball_shares import prove_by_balls
 from shoal.bound.border import BoxSearch, proof_of_shares, prove_in_parts
 from shoal.bound.boxes import boxes_below
 from shoal.bound.growth import top_share
@@ -143,6 +144,10 @@ def other_proofs(case: Solved, coded: Coded) -> Iterator[tuple[str, Proof | None
         yield "half-perimeter", found.proof
     for name in NAMES["cellular"]:
         yield "cellular", again("cellular", coded, task, name, {"withhold": float(case.withhold)})
+    cells = load("cellular").group(coded, task_of(case, "normal", options=fill_options("cellular", {})))
+    for effort in EFFORTS:
+        yield "cellular", prove("cellular", coded, task_of(case, effort), None, cells)
+    yield "cellular", prove_by_balls(coded, task_of(case, "normal"), cells, 3)[0]
     for method, objective in (("centre", "radius"), ("gather", "radius"), ("cellular", "cellular")):
         its = task_of(case, "normal", options=fill_options(method, {}))
         yield objective, load(method).group(coded, its).proof
@@ -328,6 +333,7 @@ def forged(
         words = {"below": float(luck.choice([below, -1.0])), "threshold": threshold}
         yield "radius", "threshold", {**words, "max_groups": float(luck.choice([1, coded.total // case.k]))}
         for its in higher:
+            yield "cellular", "shares", {"withhold": 0.0, "shares": text_of_shares(its)}
             yield "radius", "cover", {"radius": threshold, "shares": text_of_shares(its)}
 
 

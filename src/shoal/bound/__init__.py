@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 NAMES = {
-    "cellular": ("reach", "growth", "duals"),
+    "cellular": ("reach", "growth", "duals", "shares"),
     "half-perimeter": ("neighbour-distance", "smallest-boxes"),
     "largest": ("largest-group",),
     "levels": (levels.NAME,),
@@ -78,7 +78,6 @@ _VALUES: dict[str, Callable[[Coded, Grouping], float]] = {
     "squares": squares.sum_of_squares,
 }
 _PROOFS: dict[str, Callable[[Coded, Task], Proof]] = {
-    "cellular": cellular.prove,
     "half-perimeter": half_perimeter.prove,
     "largest": largest_group.prove,
     "levels": levels.prove,
@@ -130,6 +129,8 @@ def prove(
         its_groups = grouping is not None and coded.held is None and grouping.level is None
         proofs.append(loss.prove(coded.plain, task, grouping if its_groups else None, later=later))
         guide = proofs[-1].guide
+    elif objective == "cellular":
+        proofs.append(cellular.prove(coded.plain, task, grouping if coded.held is None else None))
     elif objective in _PROOFS:
         proofs.append(_PROOFS[objective](coded if objective in _WITH_RULES else coded.plain, task))
     best = max(proofs, key=lambda proof: proof.bound, default=None)

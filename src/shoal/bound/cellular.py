@@ -1,8 +1,9 @@
 """The sum of size * radius, and what no grouping around centres can beat.
 
-Three bounds; the proofs are in docs/proofs/cellular.md. `reach`: a record pays at least the least over rows
+Four bounds; the proofs are in docs/proofs/cellular.md. `reach`: a record pays at least the least over rows
 c of max(d(i, c), reach of c). `growth`: give every record a share such that in every ball of k records the
 k largest have a mean of at most its radius; the shares grow together, and their sum bounds every grouping.
+`shares`: the best of these, nearly, by a linear program (`bound/ball_shares.py`).
 `duals`: half the sum of the duals of paper 000, which the method finds on its way. With withheld records
 the quota's worth of the largest shares is set aside.
 """
@@ -10,9 +11,12 @@ the quota's worth of the largest shares is set aside.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from shoal.bound import ball_shares
+from shoal.bound.ball_shares import prove_again_by_balls, prove_by_balls
 from shoal.kernels.centres.duals import raise_duals, without_largest
 from shoal.kernels.distance.rows import radii
 from shoal.kernels.neighbours.box_tree import build_index
@@ -25,6 +29,9 @@ __all__ = ["again", "prove", "sum_of_radii"]
 
 GROWTH_UP_TO = {"quick": 5_000, "normal": 25_000, "thorough": 100_000}
 """Distinct rows up to which shares grow, by effort; beyond, the bound by reach alone."""
+ROUNDS, NEARLY = {"normal": 16, "thorough": 48}, 0.015
+"""By effort: rounds of the search for better shares; where they had to be lowered by more, or rows may be
+withheld, shares grow besides."""
 
 
 def sum_of_radii(coded: Coded, grouping: Grouping) -> float:
@@ -35,16 +42,24 @@ def sum_of_radii(coded: Coded, grouping: Grouping) -> float:
     return float(radius @ grouping.sizes)
 
 
-def prove(coded: Coded, task: Task) -> Proof:
-    """The strongest bound that the effort affords."""
-    names = ["reach"]
-    if coded.distinct <= GROWTH_UP_TO[task.effort.level or "normal"]:
-        names.append("growth")
-    return max(_proofs(coded, task, names), key=lambda proof: proof.bound)
+def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
+    """The strongest bound that the effort affords; where groups are given, the search begins with them."""
+    names, proofs = ["reach"], []
+    level = task.effort.level or "normal"
+    if coded.distinct <= GROWTH_UP_TO[level]:
+        gap = np.inf
+        if grouping is not None and grouping.centre is not None and level in ROUNDS:
+            shared, gap = prove_by_balls(coded, task, grouping, ROUNDS[level])
+            proofs += [shared] if shared is not None else []
+        if task.withhold or gap > NEARLY or not proofs:
+            names.append("growth")
+    return max([*proofs, *_proofs(coded, task, names)], key=lambda proof: proof.bound)
 
 
-def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, float]) -> Proof | None:
+def again(coded: Coded, task: Task, name: str, parameters: Mapping[str, Any]) -> Proof | None:
     """The bound of that name; None where it is not known."""
+    if name == ball_shares.NAME and "shares" in parameters:
+        return prove_again_by_balls(coded, task, parameters["shares"])
     if name not in {"reach", "growth", "duals"} or parameters != {"withhold": float(task.withhold)}:
         return None
     return next(_proofs(coded, task, [name]))

@@ -38,6 +38,7 @@ __all__ = [
     "prove_by_shares",
     "prove_further",
     "shares_of_text",
+    "shortened",
     "text_of_shares",
 ]
 
@@ -122,11 +123,11 @@ def _seen(task: Task) -> Callable[[float], None]:
 
 
 def _checked(coded: Coded, boxes: Boxes, share: Shares, guide: Guide) -> Proof | None:
-    proof = _proved(boxes, _shortened(by_row(coded, boxes, share)))
+    proof = _proved(boxes, shortened(by_row(coded, boxes, share)))
     return None if proof is None else replace(proof, guide=guide)
 
 
-def _shortened(share: Shares) -> NDArray[np.float32]:
+def shortened(share: Shares) -> NDArray[np.float32]:
     """The shares in half the digits, none of them larger."""
     short = share.astype(np.float32)
     return np.where(short > share, np.nextafter(short, np.float32(0)), short)

@@ -372,7 +372,8 @@ def _again(
         if not is_drawn_as_meant(words, task, coded.total, len(coded.columns), mean):
             return None
     if certificate.objective == "cellular":
-        words = {"withhold": float(task.withhold)}
+        words = {name: said for name, said in words.items() if name == "shares"}
+        words["withhold"] = float(task.withhold)
     if "max_groups" in words:
         most = task.options.get("max_groups")
         fits = coded.total // task.k
