@@ -115,6 +115,9 @@ def test_balls_that_bear_too_much_are_found_and_lowered(seed: int, k: int) -> No
     assert (lowered <= share).all()
     assert max(naive_over(coded, lowered, k)) <= 1e-10
     assert all_balls_bear(coded.space, coded.count, k, lowered, 1e-10)
+    for times in (1.001, 1.01, 1.05, 1.2):  # nearly all that some ball may bear
+        holds = max(naive_over(coded, times * lowered, k)) <= 1e-10
+        assert all_balls_bear(coded.space, coded.count, k, times * lowered, 1e-10) == holds
 
 
 def test_better_than_growth_and_the_same_on_any_number_of_threads() -> None:
