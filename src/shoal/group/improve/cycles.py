@@ -80,6 +80,9 @@ HEAT, RECORDS, MANY = 1.0, 25, 50
 """How much worse a pool, or two groups that change rows, may become at first: by the mean loss of one of
 its records, of one in so many where groups are larger, in a cycle of so many steps per group; in a
 shorter one it is less."""
+HOTTER = 4.0
+"""By how much more heat wins in a full cycle where every column is a tree: any record of a box may fill it,
+so that many groups lose nearly as much and few of them lead further."""
 FIRST_CYCLE = 10
 """Steps per group in the first cycle of an effort in seconds or steps."""
 PATIENCE = 40
@@ -137,6 +140,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
         pieces = (other.distinct, other.group, other.count)
         loss = _total_loss(coded, other)
     many = max(1, grouping.groups)
+    hotter = HOTTER if bool((coded.metric.form == TREE).all()) else 0.0
     cycle = most if task.effort.level is not None and most is not None else FIRST_CYCLE * many
     start = steps = idle = number = 0
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
@@ -156,7 +160,8 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             if most is not None:
                 now = min(now, most - steps)
             with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
-            heat = HEAT * max(1.0, task.k / RECORDS) * min(1.0, cycle / (MANY * many))
+            full = min(1.0, cycle / (MANY * many))
+            heat = HEAT * max(1.0, task.k / RECORDS) * full * (1.0 + hotter * full)
             heat *= (1.0 - (steps - start) / max(1, cycle)) ** 2
             jobs = _start(pool, coded, pieces, task, parts, near, random, now, with_sweep, heat, shares)
             pieces, won = _join(jobs)
