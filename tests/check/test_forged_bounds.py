@@ -260,6 +260,16 @@ def test_shares_that_a_ball_around_a_centre_does_not_bear_are_caught(tmp_path: P
     assert case.claims()["bound"] is False
 
 
+@pytest.mark.parametrize("case", ["shares", "cover", "shares of cells", "border"], indirect=True)
+def test_a_number_where_shares_or_cuts_should_stand_proves_nothing(case: Case) -> None:
+    honest = dict(case.figures["bound_parameters"])
+    case.figures["bound_shares"] = case.figures["bound_cuts"] = ""
+    case.claim(with_gap(case))
+    for name in ("shares", "cuts"):
+        case.figures["bound_parameters"] = {**honest, name: 3.0}
+        assert case.claims()["bound"] is False
+
+
 @pytest.mark.parametrize("case", ["threshold", "cover"], indirect=True)
 def test_how_many_groups_there_may_be_is_the_plans_to_say(case: Case) -> None:
     """The same proof for one group alone, which is far wider."""

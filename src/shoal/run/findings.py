@@ -332,10 +332,11 @@ def bound_findings(
     )
     exact = receipt.figures if receipt is not None else None
     parameters: dict[str, float | str] = dict(exact.bound_parameters) if exact is not None else {}
-    if exact is not None and exact.bound_shares:
-        parameters["shares"] = exact.bound_shares
-    if exact is not None and exact.bound_cuts:
-        parameters["cuts"] = exact.bound_cuts
+    packed = {} if exact is None else {"shares": exact.bound_shares, "cuts": exact.bound_cuts}
+    for name, text in packed.items():
+        parameters.pop(name, None)  # a number by this name is none of ours
+        if text:
+            parameters[name] = text
     proof = _again(certificate, coded, task, parameters, None if exact is None else exact.loss)
     if exact is not None and exact.bound is not None and proof is not None:
         noise = noise_of(certificate.objective, coded.total, coded.weight, plan.distance)
