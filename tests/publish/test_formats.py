@@ -52,6 +52,13 @@ def test_odd_names_of_columns_are_read_again(name, tmp_path):
     WRITERS["." + name.split(".")[1]](odd, tmp_path / name, ",")
 
 
+@pytest.mark.parametrize("folder", ["data[1]", "a*", "a?b", "year=2020"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_whose_name_looks_like_a_pattern(name, folder, tmp_path):
+    (tmp_path / folder).mkdir()
+    WRITERS["." + name.split(".")[1]](EVERY, tmp_path / folder / name, ",")
+
+
 @pytest.mark.parametrize("delimiter", [".", "1", "-"])
 def test_a_delimiter_that_stands_in_numbers_is_refused(delimiter, tmp_path):
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "cost": [1.5, -1.5, 11.0, None]})

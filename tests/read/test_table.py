@@ -506,3 +506,14 @@ def test_a_line_of_totals_is_pointed_out_and_a_name_that_repeats_is_none(write):
     assert not any("zq" in word for word in said)
     for text in (people, f"{people}Sum,3,1\nSum,4,2\n", f"Total,1,1\n{people}"):
         assert not any("totals" in word for word in read_table(write(f"name,age,cost\n{text}")).said)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("folder", ["data[1]", "a*", "year=2020"])
+def test_a_folder_whose_name_looks_like_a_pattern(folder: str, ending: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": ["1", "2"]})
+    for at in (folder, "ab"):
+        (tmp_path / at).mkdir()
+        path = tmp_path / at / f"in.{ending}"
+        {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[ending](path)
+    assert shoal.read_table(tmp_path / folder / f"in.{ending}").frame.shape == (2, 1)

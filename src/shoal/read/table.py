@@ -148,7 +148,9 @@ def _arrow(path: Path) -> pl.DataFrame:
                 yield from pa.ipc.open_stream(source)
 
     _pass_by(batches())
-    return pl.read_ipc(path) if is_file else pl.read_ipc_stream(path)
+    if is_file:
+        return pl.scan_ipc(path, glob=False, hive_partitioning=False).collect()
+    return pl.read_ipc_stream(path)
 
 
 def _pass_by(batches: Iterator[object]) -> None:
