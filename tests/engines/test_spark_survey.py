@@ -84,15 +84,23 @@ _Frame.__module__ = "pyspark.sql.dataframe"
 
 
 @pytest.mark.parametrize(
-    ("keep", "limit"), [((), own_spark.NARROW), (("since",), own_spark.NARROW), (("town",), own_spark.WIDE)]
+    ("words", "limit"),
+    [
+        ({}, own_spark.NARROW),
+        ({"keep": ("since",)}, own_spark.NARROW),
+        ({"sensitive": ("town",)}, own_spark.NARROW),
+        ({"identifier": ("since",)}, own_spark.NARROW),
+        ({"keep": ("town",)}, own_spark.WIDE),
+        ({"identifier": ("town",)}, own_spark.WIDE),  # a note that goes, and is marked before it does
+    ],
 )
-def test_batches_are_measured_where_kept_texts_may_be_long(
-    keep: tuple[str, ...], limit: str, monkeypatch: pytest.MonkeyPatch
+def test_batches_are_measured_where_texts_may_be_long(
+    words: dict[str, Any], limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = _Frame()
     like = pl.DataFrame(schema={"age": pl.Int64, "town": pl.String, "since": pl.Int64})
     monkeypatch.setattr(spark, "open_frame", lambda frame, _: SparkTable(frame, like))
-    plan = Plan(k=2, quasi=("age",), keep=keep)
+    plan = Plan(k=2, quasi=("age",), **words)
     spark.ENGINE.open(frame, plan)
     assert not frame.told  # the session of somebody else
     monkeypatch.setitem(own_spark._own, id(frame.sparkSession), "")

@@ -69,8 +69,9 @@ class Spark:
         if not type(frame).__module__.startswith("pyspark.sql."):
             raise DataError("The engine 'spark' takes frames of Spark. Give one, or choose another engine.")
         table = open_frame(frame, plan)
-        kinds = [table.like.schema[name] for name in plan.keep if name in table.columns]
-        limit_batches(frame.sparkSession, narrow=not {pl.String, pl.Binary}.intersection(kinds))
+        long = {*plan.keep, *plan.identifier} & {*table.columns}  # texts of any length, often
+        kinds = {table.like.schema[name] for name in long}
+        limit_batches(frame.sparkSession, narrow=not {pl.String, pl.Binary} & kinds)
         return table
 
     def seal(self, table: SparkTable) -> Receipt:
