@@ -284,6 +284,24 @@ def test_how_many_groups_there_may_be_is_the_plans_to_say(case: Case) -> None:
     assert case.claims()["bound"] is False
 
 
+@pytest.mark.parametrize("case", ["threshold", "cover"], indirect=True)
+def test_a_bound_for_fewer_groups_than_the_release_has_proves_nothing(case: Case) -> None:
+    """A keeper who changes the plan itself: of one group alone the release would be far better."""
+    words = {**case.words, "options": {"max_groups": 1}}
+    alone = shoal.anonymize(case.frame, **words).receipt.figures
+    assert alone.bound is not None
+    claimed = min(alone.bound, 0.99 * with_gap(case))
+    assert claimed > 1.05 * case.figures["bound"]
+    case.said["plan"]["options"] = {"max_groups": 1}
+    case.said["bound_name"] = case.figures["bound_name"] = alone.bound_name
+    case.figures["bound_parameters"] = dict(alone.bound_parameters)
+    if "radius" in case.figures["bound_parameters"]:
+        case.figures["bound_parameters"]["radius"] = claimed  # the same shares hold for a smaller radius
+    case.figures["bound_shares"] = alone.bound_shares
+    case.claim(claimed)
+    assert case.claims()["bound"] is False
+
+
 @pytest.mark.parametrize("case", ["border", "border-drawn"], indirect=True)
 def test_no_other_tree_of_cuts_proves_more_than_is_true(case: Case) -> None:
     size = case.coded().metric.size

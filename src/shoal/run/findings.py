@@ -300,6 +300,8 @@ def ranges_seen(
 
 NEEDS_RECEIPT = frozenset({"threshold", "cover", "shares", "border", "border-drawn"})
 """Bounds whose proof was searched for, and is kept in the receipt."""
+OF_SO_MANY = frozenset({"threshold", "cover"})
+"""Bounds for as many groups as a plan allows."""
 
 
 def bound_named(certificate: Certificate) -> Finding | None:
@@ -375,8 +377,10 @@ def _again(
     if certificate.objective == "cellular":
         words = {name: said for name, said in words.items() if name == "shares"}
         words["withhold"] = float(task.withhold)
+    most = task.options.get("max_groups")
+    if certificate.bound_name in OF_SO_MANY and isinstance(most, int) and certificate.classes > most:
+        return None  # what holds for so many groups says nothing of a release with more
     if "max_groups" in words:
-        most = task.options.get("max_groups")
         fits = coded.total // task.k
         words["max_groups"] = float(min(most, fits) if isinstance(most, int) else fits)
     return again(certificate.objective, coded, task, certificate.bound_name or "", words)
