@@ -4,9 +4,9 @@
     python bench/efforts.py --efforts thorough --seeds 0
     python bench/efforts.py --trees                          age as ARX's tree too: no column to sweep
 
-Each line is the median over the seeds. Grouping, with the bound that guides it, and the bound of what was
-found are timed in this process, after a first call that compiles; the loss is that of `yardstick.py`,
-read from the CSV that was written.
+Each line is the median over the seeds. Grouping, with the bound that guides it and the bound of what was
+found, is timed in this process, after a first call that compiles; the loss is that of `yardstick.py`, read
+from the CSV that was written.
 """
 
 from __future__ import annotations
@@ -34,22 +34,14 @@ def judged_by_trees(path: Path) -> Score:
     return measure(*rows, trees, (), read_number=lambda _: (0.0, 0.0), read_names=lambda cell: [cell])
 
 
-def one(
-    frame: pl.DataFrame, words: dict[str, Any], *, by_trees: bool
-) -> tuple[float, float, float, float, float]:
-    """Loss from the written release, ratio, bound in percent, seconds up to the groups and from then on.
-
-    A bound is proved before groups are improved, and again once they are.
-    """
+def one(frame: pl.DataFrame, words: dict[str, Any], *, by_trees: bool) -> tuple[float, float, float, float]:
+    """Loss from the written release, ratio, bound in percent, seconds for the groups and their bound."""
     began: dict[str, float] = {}
 
     def progress(what: str, _share: float) -> None:
         began.setdefault(what, time.perf_counter())
-        if what == "checking":  # the bound comes next, once more
-            began.pop("proving a bound", None)
 
     release = shoal.anonymize(frame, progress=progress, **words)
-    ended = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "release.csv")
         release.write(path)
@@ -57,8 +49,8 @@ def one(
     about = release.receipt.figures
     if judged.smallest_class < words["k"] or abs(judged.loss - about.loss_percent) > 1e-6:
         raise SystemExit("the release is not what its certificate says")
-    grouping = began["recoding"] - began["grouping"]
-    return judged.loss, about.ratio, judged.loss / about.ratio, grouping, ended - began["proving a bound"]
+    seconds = began["recoding"] - began["grouping"]
+    return judged.loss, about.ratio, judged.loss / about.ratio, seconds
 
 
 def main() -> None:
@@ -78,21 +70,19 @@ def main() -> None:
     }
     shoal.anonymize(frame, **plan, k=100, effort="quick")
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; seeds {given.seeds}")
-    print("| effort | k | loss % | bound % | ratio | grouping, s | most | bound, s |")
-    print("| --- | --: | --: | --: | --: | --: | --: | --: |")
+    print("| effort | k | loss % | bound % | ratio | grouping, s | most |")
+    print("| --- | --: | --: | --: | --: | --: | --: |")
     for effort in given.efforts.split(","):
         for k in map(int, given.k.split(",")):
             runs = [
                 one(frame, plan | {"k": k, "effort": effort, "seed": int(seed)}, by_trees=given.trees)
                 for seed in given.seeds.split(",")
             ]
-            loss, ratio, bound, seconds, proving = (
-                statistics.median(its) for its in zip(*runs, strict=True)
-            )
+            loss, ratio, bound, seconds = (statistics.median(its) for its in zip(*runs, strict=True))
             slowest = max(run[3] for run in runs)
             print(
                 f"| {effort} | {k} | {loss:.3f} | {bound:.3f} | {ratio:.3f} | {seconds:.2f} "
-                f"| {slowest:.2f} | {proving:.2f} |",
+                f"| {slowest:.2f} |",
                 flush=True,
             )
     print(f"load {os.getloadavg()[0]:.1f} at the end")
