@@ -1,8 +1,9 @@
 """Where the verbs run.
 
 An engine knows how its tables are kept: a table is a handle that nobody else looks inside. The order of the
-verbs stands in `run`, once for all places. In memory a table is one part; an engine that cuts tables into
-parts applies `group`'s work to each of them, where it lives.
+verbs stands in `run`, once for all places; between them an engine lets go of what nobody needs any more. In
+memory a table is one part; an engine that cuts tables into parts applies `group`'s work to each of them,
+where it lives.
 """
 
 from __future__ import annotations
@@ -139,14 +140,17 @@ class Engine(Protocol[T, C, G, P]):
     def open(self, frame: Any, plan: Plan, key: Key | None = None) -> T:
         """Take a table in; refuses columns that could not be handed back as they came."""
 
-    def seal(self, table: T) -> Receipt:
-        """A new receipt with the salted fingerprint of the table."""
+    def seal(self, table: T) -> Callable[[], Receipt]:
+        """A new receipt with the salted fingerprint of the table, when that is asked for."""
 
     def survey(self, table: T, plan: Plan, progress: Progress) -> Known:
         """Learn what the columns are: kinds, ranges, dictionaries."""
 
     def code(self, table: T, known: Known, plan: Plan, progress: Progress, *, matrix: Any = None) -> C:
         """Turn rows into numbers."""
+
+    def when_coded(self, table: T, plan: Plan) -> T:
+        """The table without what nobody needs once it is coded."""
 
     def choose(self, plan: Plan, coded: C) -> Plan:
         """The plan with the method behind `auto` for this table, where this place has one of its own."""
@@ -160,21 +164,27 @@ class Engine(Protocol[T, C, G, P]):
     def value(self, objective: str, coded: C, grouping: G) -> float:
         """What the groups reach, in the objective's own unit."""
 
+    def bound(
+        self, coded: C, task: Task, prove: Callable[..., Proof | None], grouping: G | None = None
+    ) -> Proof | None:
+        """Prove a bound, where the coded rows are; the search for it may begin with the groups."""
+
+    def when_proved(self, table: T, coded: C, grouping: G, plan: Plan) -> tuple[T, C, G]:
+        """The same without what nobody needs once there is nothing more to prove."""
+
     def recode(self, table: T, coded: C, grouping: G, plan: Plan, progress: Progress) -> P:
         """Make the finished table anew."""
+
+    def whom(self, table: T, published: P, plan: Plan, coded: C) -> tuple[Repeats, ...]:
+        """Who repeats; stops where nobody said whom k counts and rows may be fewer persons."""
+
+    def when_published(self, table: T, coded: C, grouping: G, plan: Plan) -> tuple[T, C, G]:
+        """The same without what nobody needs once the finished table is made."""
 
     def check(
         self, table: T, published: P, plan: Plan, coded: C, progress: Progress, *, withheld: int
     ) -> Verdict:
         """Judge the finished table, persons among them where the plan names a unit."""
-
-    def whom(self, table: T, published: P, plan: Plan, coded: C) -> tuple[Repeats, ...]:
-        """Who repeats; stops where nobody said whom k counts and rows may be fewer persons."""
-
-    def bound(
-        self, coded: C, task: Task, prove: Callable[..., Proof | None], grouping: G | None = None
-    ) -> Proof | None:
-        """Prove a bound, where the coded rows are; the search for it may begin with the groups."""
 
     def hand_back(self, table: T, published: P) -> tuple[Any, dict[str, Any]]:
         """The published table and its lookup tables as frames of the user's own, of the kind given."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from shoal.model.certificate import Certificate
 from shoal.model.coded import Coded
 from shoal.model.figures import Places
 from shoal.model.files import Files
+from shoal.model.given_back import give_back
 from shoal.model.grouping import Grouping, Groups, Proof
 from shoal.model.known import Known
 from shoal.model.mark import mark_of
@@ -60,24 +62,6 @@ class Opened:
     def rows(self) -> int:
         """How many rows it has."""
         return self.frame.height
-
-    def without_quasi(self, plan: Plan) -> Opened:
-        """The same without the columns that are needed no more once they are coded, but for one."""
-        others = {*plan.beside, *plan.identifier, *plan.whom.columns, plan.pseudonym}
-        coded = [name for name in plan.quasi if name not in others and name in self.frame.columns]
-        return replace(self, frame=self.frame.drop(coded[len(coded) == self.frame.width :]))
-
-    def without_rows(self, plan: Plan) -> Opened:
-        """The same when it is published, and nobody asks any more whose rows these were."""
-        if plan.whom.unit is not None or plan.pseudonym is not None:
-            return self
-        return replace(self, frame=self.frame.clear(), faces=None)
-
-    def with_faces(self, coded: Coded, grouping: Grouping, plan: Plan) -> Opened:
-        """The same with what its groups show: then nobody needs the codes of its rows any more."""
-        from shoal.recode import shown_faces
-
-        return replace(self, faces=shown_faces(coded, grouping, plan))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,9 +112,12 @@ class Memory:
         origin = origin_of(native, table, kept if plan.style != "centres" else ())
         return Opened(table, origin, pseudonyms_of(table, plan, key), key)
 
-    def seal(self, table: Opened) -> Receipt:
-        """A receipt over the cells in their order."""
-        return Receipt.of(table.frame)
+    def seal(self, table: Opened) -> Callable[[], Receipt]:
+        """A receipt over the cells in their order, made beside other work."""
+        aside = ThreadPoolExecutor(1)
+        made = aside.submit(Receipt.of, table.frame)
+        aside.shutdown(wait=False)
+        return made.result
 
     def survey(self, table: Opened, plan: Plan, progress: Progress) -> Known:
         """Each cell of a column once."""
@@ -141,6 +128,12 @@ class Memory:
     ) -> Coded:
         """The whole table is one part."""
         return code(table.frame, known, plan, matrix=matrix)
+
+    def when_coded(self, table: Opened, plan: Plan) -> Opened:
+        """Without quasi-identifiers; one column stays, which knows how many rows there are."""
+        others = {*plan.beside, *plan.identifier, *plan.whom.columns, plan.pseudonym}
+        coded = [name for name in plan.quasi if name not in others and name in table.frame.columns]
+        return replace(table, frame=table.frame.drop(coded[len(coded) == table.frame.width :]))
 
     def choose(self, plan: Plan, coded: Coded) -> Plan:
         """Nothing of its own."""
@@ -161,6 +154,28 @@ class Memory:
         """From the rows of every group."""
         return value_of(objective, coded, grouping)
 
+    def bound(
+        self,
+        coded: Coded,
+        task: Task,
+        prove: Callable[..., Proof | None],
+        grouping: Grouping | None = None,
+    ) -> Proof | None:
+        """The one part."""
+        return prove(coded, grouping=grouping)
+
+    def when_proved(
+        self, table: Opened, coded: Coded, grouping: Grouping, plan: Plan
+    ) -> tuple[Opened, Coded, Grouping]:
+        """What the groups show takes the place of what tells rows apart, unless a row of each is shown."""
+        from shoal.recode import shown_faces
+
+        if plan.style == "centres":
+            return table, coded, grouping
+        faces = shown_faces(coded, grouping, plan)
+        grouping = replace(grouping, proof=None, near=None)
+        return replace(table, faces=faces), coded.without_codes(), grouping
+
     def recode(
         self, table: Opened, coded: Coded, grouping: Grouping, plan: Plan, progress: Progress
     ) -> Finished:
@@ -176,6 +191,20 @@ class Memory:
         moved = groups if groups.line is None else replace(groups, line=np.argsort(order)[groups.line])
         return Finished(judged, groups, written, moved, lookups, marks, mark_of(written, *lookups.values()))
 
+    def whom(self, table: Opened, published: Finished, plan: Plan, coded: Coded) -> tuple[Repeats, ...]:
+        """Identifiers that repeat, and columns without a role that seem to name persons."""
+        check_whom(plan, table.frame, published.judged, published.behind)
+        guessed = repeats_in(table.frame, plan.columns, unit=plan.unit, count=plan.count)
+        return (*repeats(plan, table.frame), *guessed)
+
+    def when_published(
+        self, table: Opened, coded: Coded, grouping: Grouping, plan: Plan
+    ) -> tuple[Opened, Coded, Grouping]:
+        """No row, unless the judge must know whose it was."""
+        if plan.whom.unit is None and plan.pseudonym is None:
+            table = replace(table, frame=table.frame.clear(), faces=None)
+        return table, coded.without_rows(), grouping.without_rows()
+
     def check(
         self,
         table: Opened,
@@ -187,6 +216,7 @@ class Memory:
         withheld: int,
     ) -> Verdict:
         """The independent judge; who a line belongs to is told beside the table, which never says it."""
+        give_back()  # what was let go
         unit, named = plan.whom.unit, plan.pseudonym
         return judge(
             published.judged,
@@ -198,22 +228,6 @@ class Memory:
             key=table.key,
             trees=coded.held.trees if coded.held is not None else {},
         )
-
-    def whom(self, table: Opened, published: Finished, plan: Plan, coded: Coded) -> tuple[Repeats, ...]:
-        """Identifiers that repeat, and columns without a role that seem to name persons."""
-        check_whom(plan, table.frame, published.judged, published.behind)
-        guessed = repeats_in(table.frame, plan.columns, unit=plan.unit, count=plan.count)
-        return (*repeats(plan, table.frame), *guessed)
-
-    def bound(
-        self,
-        coded: Coded,
-        task: Task,
-        prove: Callable[..., Proof | None],
-        grouping: Grouping | None = None,
-    ) -> Proof | None:
-        """The one part."""
-        return prove(coded, grouping=grouping)
 
     def hand_back(self, table: Opened, published: Finished) -> tuple[Any, dict[str, Any]]:
         """Frames of their own memory."""

@@ -11,6 +11,7 @@ from shoal.encode.batch import Carried, Coder
 from shoal.encode.keys import unpack_keys
 from shoal.encode.part import Rows, RuledValues, code_rows
 from shoal.encode.published import as_published, clipped_columns, ranges_of
+from shoal.engines import C, G, T
 from shoal.errors import DataError
 from shoal.group.parts.cut import cut_into_parts
 from shoal.group.parts.rules import obeys_as_one
@@ -28,6 +29,7 @@ from shoal.recode.pieces import RowPieces, deal
 
 __all__ = [
     "LARGE",
+    "HoldsLittle",
     "PartTask",
     "SolvedPart",
     "Work",
@@ -44,6 +46,22 @@ __all__ = [
 Work = Callable[[Task, Coded], Grouping]
 LARGE = 3
 """A part of so many times the rows that were wanted has rows that are alike: these are joined."""
+
+
+class HoldsLittle:
+    """What engines have in common that hold little of a table: between the verbs there is nothing to go."""
+
+    def when_coded(self, table: T, plan: Plan) -> T:
+        """All of it."""
+        return table
+
+    def when_proved(self, table: T, coded: C, grouping: G, plan: Plan) -> tuple[T, C, G]:
+        """All of it."""
+        return table, coded, grouping
+
+    def when_published(self, table: T, coded: C, grouping: G, plan: Plan) -> tuple[T, C, G]:
+        """All of it."""
+        return table, coded, grouping
 
 
 def heavy(plan: Plan) -> int:

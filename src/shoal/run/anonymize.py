@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -116,13 +115,10 @@ def anonymize(
         del frame  # of a table in memory more and more is let go, and most of it is here
         progress("encoding", 0.0)
         known = at.survey(table, plan, progress)
-        is_here = plan.engine == "memory"
-        with ThreadPoolExecutor(1) as aside:
-            sealing = aside.submit(at.seal, table) if is_here else None
-            coded = at.code(table, known, plan, progress, matrix=matrix)
-        sealed = at.seal(table) if sealing is None else sealing.result()
-        columns = table.columns
-        table = table.without_quasi(plan) if is_here else table
+        sealing = at.seal(table)
+        coded = at.code(table, known, plan, progress, matrix=matrix)
+        sealed, columns = sealing(), table.columns
+        table = at.when_coded(table, plan)
         plan = at.choose(plan, coded)
         method, task = task_of(coded, plan, progress)
         progress("grouping", 0.0)
@@ -131,30 +127,18 @@ def anonymize(
         places, seen = at.see(coded, grouping, plan)
         objective = grouping.objective or facts(method).objective
         found = grouping.proof if seen is coded else None
-        prove_it = partial(at.bound, seen, task, partial(bound_of, objective, task, found), grouping)
-        if is_here:  # with all that needs the coded rows, so that they can go
-            progress("proving a bound", 0.0)
-            proof, reached = prove_it(), reach(plan, objective, at.value, seen, grouping)
-            proof = None if proof is None else replace(proof, guide=None)
+        progress("proving a bound", 0.0)
+        proof = at.bound(seen, task, partial(bound_of, objective, task, found), grouping)
+        reached = reach(plan, objective, at.value, seen, grouping)
+        del coded, found
         progress("recoding", 0.0)
         keep_key()
-        if is_here and plan.style != "centres":
-            del prove_it, found
-            table = table.with_faces(seen, grouping, plan)
-            coded = seen = seen.without_codes()
-            grouping = replace(grouping, proof=None, near=None)
+        table, seen, grouping = at.when_proved(table, seen, grouping, plan)
         published = at.recode(table, seen, grouping, plan, progress)
-        if is_here:
-            coded = seen = seen.without_rows()
-            grouping = grouping.without_rows()
-            give_back()
-        repeats = at.whom(table, published, plan, coded)
-        table = table.without_rows(plan) if is_here else table
+        repeats = at.whom(table, published, plan, seen)
+        table, seen, grouping = at.when_published(table, seen, grouping, plan)
         progress("checking", 0.0)
         verdict = at.check(table, published, plan, seen, progress, withheld=grouping.withheld)
-        if not is_here:
-            progress("proving a bound", 0.0)
-            proof, reached = prove_it(), reach(plan, objective, at.value, seen, grouping)
     figures = measure(plan, objective, reached, seen, grouping, verdict, proof)
     receipt = replace(sealed, figures=replace(figures, places=places))
     certificate = certify(plan, method, seen, grouping, verdict, receipt, published.marks, known.guessed)
@@ -254,9 +238,11 @@ def bound_of(
 ) -> Proof | None:
     """The strongest bound there is for an objective.
 
-    One that was proved before the search is made better by the groups of the release, where that helps.
+    One that was proved before the search is made better by the groups of the release, where that helps. It
+    guides no search any more.
     """
-    return prove(objective, coded, task, found, grouping)
+    proof = prove(objective, coded, task, found, grouping)
+    return None if proof is None else replace(proof, guide=None)
 
 
 @contextmanager

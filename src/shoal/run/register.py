@@ -160,7 +160,8 @@ def release_register(
         found = formed.proof if same else None
         proof = at.bound(seen, task, partial(bound_of, "loss", replace(task, stop_at=None), found))
     receipt = replace(
-        at.seal(opened), figures=_figures(verdict, proof, noise_of("loss", seen.total, seen.weight, "span"))
+        at.seal(opened)(),
+        figures=_figures(verdict, proof, noise_of("loss", seen.total, seen.weight, "span")),
     )
     certificate = certify(plan, method, seen, grouping, verdict, receipt, {}, known.guessed)
     place = InSeries(

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from shoal.engines import Engine
-from shoal.engines.parts import in_unit
+from shoal.engines.parts import HoldsLittle, in_unit
 from shoal.engines.persons import stop_where_counts_fill
 from shoal.engines.spark.bound import prove_on_workers
 from shoal.engines.spark.few import group_few
@@ -57,7 +57,7 @@ from shoal.read.spark import limit_batches
 __all__ = ["ENGINE", "Spark"]
 
 
-class Spark:
+class Spark(HoldsLittle):
     """The engine for frames of Spark."""
 
     def settle(self, plan: Plan) -> Plan:
@@ -74,10 +74,9 @@ class Spark:
         limit_batches(frame.sparkSession, narrow=not {pl.String, pl.Binary} & kinds)
         return table
 
-    def seal(self, table: SparkTable) -> Receipt:
+    def seal(self, table: SparkTable) -> Callable[[], Receipt]:
         """A receipt over the rows in any order, which the survey added up."""
-        receipt: Receipt = table.receipts[0]
-        return receipt
+        return lambda: table.receipts[0]
 
     def survey(self, table: SparkTable, plan: Plan, progress: Progress) -> SurveyedInSpark:
         """Each cell of a column once, and whom k counts."""

@@ -14,7 +14,7 @@ import polars as pl
 from shoal.bound import prove_in_parts, search_for
 from shoal.bound.border import Load
 from shoal.check.in_order import judge_in_order
-from shoal.engines.parts import in_unit
+from shoal.engines.parts import HoldsLittle, in_unit
 from shoal.engines.stream.group import group_in_parts
 from shoal.engines.stream.limits import check_plan, hands_of
 from shoal.engines.stream.persons import check_whom_in_order
@@ -59,7 +59,7 @@ def in_parts(plan: Plan) -> Plan:
     return replace(plan, method=method, options={**more, **plan.options})
 
 
-class Stream:
+class Stream(HoldsLittle):
     """The engine for tables that do not fit into memory."""
 
     def settle(self, plan: Plan) -> Plan:
@@ -78,9 +78,9 @@ class Stream:
         scan = scan_frame(frame, plan.scratch)
         return Streamed(scan, folder_of(plan.scratch), hands_of(plan, scan.rows))
 
-    def seal(self, table: Streamed) -> Receipt:
-        """A receipt over the cells in their order."""
-        return Receipt.of_parts(table.scan.frames())
+    def seal(self, table: Streamed) -> Callable[[], Receipt]:
+        """A receipt over the cells in their order, which are read when it is asked for."""
+        return lambda: Receipt.of_parts(table.scan.frames())
 
     def survey(self, table: Streamed, plan: Plan, progress: Progress) -> Surveyed:
         """Each cell of a column once, and which identifiers repeat."""
