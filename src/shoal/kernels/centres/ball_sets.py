@@ -257,6 +257,22 @@ def _largest(its, room, share, radius):
     return least, left, worth - (total - its.k) * least
 
 
+@inner
+def _write(its, share, i, far, least, left, f, row, amount, size, limit):
+    """Write a row of a ball into its set: all above the k-th share, some equal to it; how many are left."""
+    if share[i] < least or (share[i] == least and left <= 0):
+        return left
+    records = its.records[i]
+    if share[i] == least:
+        records = min(left, records)
+        left -= records
+    row[f, size[f]] = i
+    amount[f, size[f]] = records
+    size[f] += 1
+    limit[f] = max(limit[f], its.k * far)
+    return left
+
+
 @entry
 def _cut(its, room, share, slack, centres, row, amount, size, limit, over, radius):
     """Write the set of each centre's worst ball: its rows, amounts and limit; size 0 where none breaks."""
@@ -268,15 +284,8 @@ def _cut(its, room, share, slack, centres, row, amount, size, limit, over, radiu
         least, left, _ = _largest(its, room, share, radius[f])
         limit[f] = 0.0
         for i in range(its.rows.size):
-            if room.away[i] <= radius[f] and (share[i] > least or (share[i] == least and left > 0)):
-                records = its.records[i]
-                if share[i] == least:
-                    records = min(left, records)
-                    left -= records
-                row[f, size[f]] = i
-                amount[f, size[f]] = records
-                size[f] += 1
-                limit[f] = max(limit[f], its.k * room.away[i])
+            if room.away[i] <= radius[f]:
+                left = _write(its, share, i, room.away[i], least, left, f, row, amount, size, limit)
 
 
 @entry
@@ -328,16 +337,7 @@ def _cut_near(its, start, rows, far, share, slack, value, many, row, amount, siz
             if share[rows[p]] > least:
                 left -= its.records[rows[p]]
         for p in range(start[f], end):
-            i = rows[p]
-            if share[i] > least or (share[i] == least and left > 0):
-                records = its.records[i]
-                if share[i] == least:
-                    records = min(left, records)
-                    left -= records
-                row[f, size[f]] = i
-                amount[f, size[f]] = records
-                size[f] += 1
-                limit[f] = k * far[p]
+            left = _write(its, share, rows[p], far[p], least, left, f, row, amount, size, limit)
 
 
 @entry

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner, leaf
-from shoal.kernels.distance.lookup import SHORT
+from shoal.kernels.distance.lookup import SHORT, look_along
 from shoal.kernels.distance.spans import LINE, SET, TREE, span
 from shoal.kernels.neighbours.box_tree import build_tree
 from shoal.kernels.neighbours.sieve import BEYOND, distance_of, make_sieve, sift
@@ -224,20 +224,8 @@ def _gap_to(metric, axes, codes, row, low, high, node, limit):
 def _look(metric, codes, row, starts, table):
     """The distance of every code to the row's code, for short trees."""
     for axis in range(codes.shape[1]):
-        at = starts[axis]
-        if at < 0:
-            continue
-        mine = codes[row, axis]
-        base = metric.offset[axis]
-        far = 0.0
-        for code in range(mine + 1, metric.size[axis]):
-            far = max(far, metric.data[base + code - 1])
-            table[at + code] = far
-        far = 0.0
-        for code in range(mine - 1, -1, -1):
-            far = max(far, metric.data[base + code])
-            table[at + code] = far
-        table[at + mine] = 0.0
+        if starts[axis] >= 0:
+            look_along(metric, axis, codes[row, axis], table, starts[axis])
 
 
 @inner
