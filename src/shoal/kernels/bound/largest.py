@@ -53,6 +53,7 @@ def put(value, held, size, total, worth, one, records, k):
     """
     if total >= k and one <= value[0]:
         return size, total, worth
+    records = min(records, k)  # no sum of more, of which k would be a small difference
     size = _push(value, held, size, one, records)
     total += records
     worth += one * records

@@ -20,6 +20,7 @@ from shoal.kernels.distance.rows import apart_from, radii
 from shoal.kernels.threads import over_rows
 
 __all__ = [
+    "TINY",
     "BallTable",
     "Broken",
     "Near",
@@ -35,6 +36,8 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SHELLS = 128
+TINY = 1e-300
+"""Shares below it are none: a product of such is not always less, and 32 bits do not hold them."""
 ROOM = 8_000_000
 """Rows near centres that are kept, with their distances."""
 
@@ -161,8 +164,8 @@ def lower_in_balls(its: BallTable, share: Floats) -> tuple[Floats, Broken]:
 
     A lower share breaks no ball, so centres whose balls hold at first need no second look.
     """
-    broken = worst_balls(its, share, 0.0)
-    lowered = share.copy()
+    lowered = np.where(share < TINY, 0.0, share)
+    broken = worst_balls(its, lowered, 0.0)
     _lower(its, _scratch(its), lowered, broken.centre[np.argsort(-broken.over, kind="stable")])
     return lowered, broken
 
@@ -191,17 +194,16 @@ def _worst(its, room, share, slack, v):
             widest = share[i]
     if widest == 0.0:
         return -1.0, 0.0
-    scale = SHELLS / widest
     shell[:] = 0
     for i in range(rows.size):
         if away[i] < widest:
-            shell[min(SHELLS - 1, int(away[i] * scale)) + 1] += 1
+            shell[min(SHELLS - 1, int(SHELLS * (away[i] / widest))) + 1] += 1
     for s in range(SHELLS):
         shell[s + 1] += shell[s]
     # `shell[s]` is where the next row of a shell goes, and in the end where the next shell begins
     for i in range(rows.size):
         if away[i] < widest:
-            s = min(SHELLS - 1, int(away[i] * scale))
+            s = min(SHELLS - 1, int(SHELLS * (away[i] / widest)))
             at[shell[s]] = i
             near[shell[s]] = away[i]
             shell[s] += 1
@@ -349,7 +351,8 @@ def _lower(its, room, share, centres):
             if radius < 0.0:
                 break
             least, _, worth = _largest(its, room, share, radius)
-            part = its.k * radius / worth * (1.0 - 1e-12)  # rounding cannot make this go on for ever
+            # sums are rounded in another order here: less in any case, so that this does not go on for ever
+            part = min(its.k * radius / worth, 1.0) * (1.0 - 1e-12)
             for i in range(its.rows.size):
                 if room.away[i] <= radius and share[i] >= least:
-                    share[i] *= part
+                    share[i] = share[i] * part if share[i] * part >= TINY else 0.0
