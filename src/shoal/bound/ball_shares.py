@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from shoal.bound.shares import shares_of_text, shortened
 from shoal.kernels.bound.cuts import CutPool, joined, kept, loads, worst_of_rows
+from shoal.kernels.bound.largest import TINY
 from shoal.kernels.bound.steps import take_steps
 from shoal.kernels.centres.ball_sets import (
-    TINY,
     BallTable,
     Broken,
     Near,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from shoal.kernels.compile.decorators import inner, leaf
 
-__all__ = ["put"]
+__all__ = ["TINY", "put"]
+
+TINY = 1e-300
+"""Shares below it are none: a product of such is not always less, and 32 bits do not hold them."""
 
 
 @leaf

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from shoal.kernels.basics.sort import sort_by
 from shoal.kernels.bound.cuts import CutPool
-from shoal.kernels.bound.largest import put
+from shoal.kernels.bound.largest import TINY, put
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.lookup import short_axes
 from shoal.kernels.distance.rows import apart_from, radii
 from shoal.kernels.threads import over_rows
 
 __all__ = [
-    "TINY",
     "BallTable",
     "Broken",
     "Near",
@@ -36,8 +35,6 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SHELLS = 128
-TINY = 1e-300
-"""Shares below it are none: a product of such is not always less, and 32 bits do not hold them."""
 ROOM = 8_000_000
 """Rows near centres that are kept, with their distances."""
 
