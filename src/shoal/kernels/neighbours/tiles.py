@@ -4,7 +4,7 @@ A tile is a node of a tree of boxes with few rows. All rows of a tile walk the t
 tile outwards, and leave out nodes and tiles that are too far. What is left is measured row by row on the
 columns that differ most, then on the others where that is not yet too far. Where columns are many, a sieve
 of small whole numbers chooses rows, and only those that it leaves are measured. Distances are in single
-precision: they serve to choose, and `SLACK` says by how much a radius must be lowered to be true.
+precision: they serve to choose, and `distance/single.py` says by how much a radius must be lowered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from shoal.kernels.neighbours.sieve import BEYOND, distance_of, make_sieve, sift
 
 __all__ = [
     "FEW_COLUMNS",
-    "SLACK",
     "TILE",
     "TOGETHER",
     "Listing",
@@ -48,8 +47,6 @@ MORE = 16
 """Rows that are listed beyond those asked for before the farthest are dropped."""
 FAR = 1e30
 """Where missing stands on a line: farther than all, so that the distance is the whole column."""
-SLACK = 4e-7
-"""More than single precision adds to a distance, as a share of all columns."""
 
 
 class Tiles(NamedTuple):
@@ -127,7 +124,7 @@ class Listing(NamedTuple):
     """Where the lists of some rows are made; two threads must not share one.
 
     Those of the q-th row are who[q, : many[q]], by their order in the tiles, and far[q] how far, unsorted;
-    all rows that are not listed are at least limit[q] away, up to SLACK.
+    all rows that are not listed are at least limit[q] away, but for what single precision adds.
     """
 
     far: Any
