@@ -6,17 +6,21 @@ from itertools import product
 
 import numba
 import numpy as np
+import polars as pl
 import pytest
 
 import naive
+import shoal
 from naive_cellular import least_cells
-from shoal.bound import again, prove, text_of_shares, value_of
+from shoal.bound import again, cellular, prove, text_of_shares, value_of
 from shoal.bound.ball_shares import prove_by_balls
+from shoal.encode import encode
 from shoal.group import fill_options, load
 from shoal.kernels.centres.ball_sets import lower_in_balls, rows_near, table_of, worst_balls
 from shoal.kernels.centres.balls_bear import all_balls_bear
 from shoal.kernels.distance.rows import apart
 from shoal.model.coded import Coded
+from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task
 from tables import coded_of, small_table
 
@@ -39,6 +43,26 @@ def naive_over(coded: Coded, share: np.ndarray, k: int) -> list[float]:
                 worst = max(worst, sum(sorted(its)[-k:]) - k * radius)
         over.append(worst)
     return over
+
+
+def naive_lowered(coded: Coded, share: np.ndarray, k: int) -> np.ndarray:
+    """Centre by centre, the worst first: its worst ball's k largest are multiplied by what it bears."""
+    rows = [i for i in range(coded.distinct) if coded.count[i]]
+    share = share.copy()
+    over = naive_over(coded, share, k)
+    for v in sorted((at for at in range(len(rows)) if over[at] > 1e-12), key=lambda at: -over[at]):
+        far = {i: apart(coded.space, rows[v], i) for i in rows}
+        while True:
+            worst, part, ball, least = 1e-12, 1.0, [], 0.0
+            for radius in sorted(set(far.values())):
+                inside = [i for i in rows if far[i] <= radius]
+                its = sorted(float(share[i]) for i in inside for _ in range(coded.count[i]))[-k:]
+                if len(its) == k and sum(its) - k * radius > worst:
+                    worst, part, ball, least = sum(its) - k * radius, k * radius / sum(its), inside, its[0]
+            if not ball:
+                break
+            share[[i for i in ball if share[i] >= least]] *= part
+    return share
 
 
 def judge(seed: int) -> tuple[float, float]:
@@ -113,6 +137,7 @@ def test_balls_that_bear_too_much_are_found_and_lowered(seed: int, k: int) -> No
     lowered = np.zeros(coded.distinct)
     lowered[its.rows] = lower_in_balls(its, own)[0]
     assert (lowered <= share).all()
+    assert lowered == pytest.approx(naive_lowered(coded, share, k), rel=1e-9, abs=1e-12)
     assert max(naive_over(coded, lowered, k)) <= 1e-10
     assert all_balls_bear(coded.space, coded.count, k, lowered, 1e-10)
     for times in (1.001, 1.01, 1.05, 1.2):  # nearly all that some ball may bear
@@ -148,3 +173,52 @@ def test_effort_quick_does_without() -> None:
     found = prove("cellular", coded, task, None, load("cellular").group(coded, task))
     assert found is not None
     assert found.name in {"growth", "reach"}
+
+
+def coded_line(places: list[float], copies: list[int], k: int) -> Coded:
+    plan = Plan(k=k, quasi=("x",), kinds={"x": "number"}, count="persons(n)")
+    return encode(pl.DataFrame({"x": places, "n": copies}), plan)
+
+
+@pytest.mark.parametrize("many", [10**6, 10**12, 10**15])
+def test_records_without_number_leave_sums_as_they_are(many: int) -> None:
+    k, share = 5, np.array([0.11, 0.3, 0.21, 0.4, 0.5])
+    few = coded_line([0.0, 1.0, 2.0, 3.0, 10.0], [k, 2, k, 2, 3], k)
+    coded = coded_line([0.0, 1.0, 2.0, 3.0, 10.0], [many, 2, many, 2, 3], k)
+    its = table_of(coded.space, coded.count, k)
+    found, over = worst_balls(its, share, 0.0), naive_over(few, share, k)
+    assert found.over == pytest.approx([over[v] for v in found.centre], rel=1e-12)
+    near = rows_near(its, np.arange(5), np.full(5, 9.0))
+    assert worst_balls(its, share, 0.0, near).over == pytest.approx(found.over, rel=1e-12)
+    lowered = lower_in_balls(its, share)[0]
+    assert lowered == pytest.approx(lower_in_balls(table_of(few.space, few.count, k), share)[0], rel=1e-11)
+    assert all_balls_bear(coded.space, coded.count, k, lowered, 1e-10)
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 1e-301])
+def test_distances_hardly_above_nothing_are_no_trouble(unit: float) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        places = (rng.integers(1, 40, 20) * unit).tolist()
+        coded = coded_line([*places, 1.0], [*[1] * 20, 4], 4)
+        its = table_of(coded.space, coded.count, 4)
+        share = rng.integers(0, 40, its.rows.size) * unit
+        worst_balls(its, share, 0.0)
+        lowered = lower_in_balls(its, share)[0]
+        assert (lowered <= share).all()
+        assert all_balls_bear(coded.space, coded.count, 4, lowered, 1e-10)
+    frame = pl.DataFrame({"x": [*places, *[1.0] * 4]})
+    about = shoal.anonymize(frame, k=4, quasi=["x"], kinds={"x": "number"}, method="cellular").certificate
+    assert about.bound is not None
+    assert about.bound <= about.value
+
+
+def test_sets_for_which_there_is_no_room_are_not_sought(monkeypatch: pytest.MonkeyPatch) -> None:
+    coded = coded_of(*small_table(6, [60], [3]))
+    task = task_of(3)
+    grouping = load("cellular").group(coded, task)
+    for room, names in ((3 * coded.distinct, {"shares"}), (3 * coded.distinct - 1, {"growth", "reach"})):
+        monkeypatch.setattr(cellular, "IN_SETS", room)
+        found = prove("cellular", coded, task, None, grouping)
+        assert found is not None
+        assert found.name in names

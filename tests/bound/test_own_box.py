@@ -15,6 +15,7 @@ from shoal.bound import value_of
 from shoal.bound.around import prove_around
 from shoal.bound.loss import again as loss_again
 from shoal.bound.loss import prove
+from shoal.bound.neighbour import neighbour_bound
 from shoal.bound.own_box import again
 from shoal.group.crowd import group
 from shoal.kernels.bound.own_boxes import one_in
@@ -134,3 +135,22 @@ def test_one_row_in_some_of_each_tile_is_asked(every: int) -> None:
         if (row - first) % every == 0
     ]
     assert one_in(every, tiles).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["number", "label"])
+def test_roundings_of_a_thousand_columns_do_not_lift_it_above_the_optimum(kind: str) -> None:
+    columns, weight = 1000, 1.9599  # whose sum in single precision is too high by more than 1e-5
+    cells = {f"{kind}{at}": [0, 1] if kind == "number" else ["a", "b"] for at in range(columns)}
+    table = Table(cells, dict.fromkeys(cells, kind), weights=dict.fromkeys(cells, weight))
+    coded = coded_of(table, 2)
+    best = 2 * columns * weight
+    for one in (
+        again(coded, Task(k=2), most=9, deepest=9, looks=99, every=1),
+        neighbour_bound(coded, Task(k=2)),
+        prove_around(coded, Task(k=2)),
+    ):
+        assert one is not None
+        assert 0.999 * best < one.bound <= best
+    assert (
+        loss_again(coded, Task(k=2), "in-turn", {"most": 9, "deepest": 9, "looks": 9, "passes": 2}) is None
+    )

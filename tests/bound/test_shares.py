@@ -14,10 +14,11 @@ import pytest
 import naive
 import shoal
 from shoal.bound import prove, value_of
-from shoal.bound.boxes import Boxes, most_boxes
+from shoal.bound.boxes import Boxes, boxes_below, most_boxes
 from shoal.bound.growth import grown_shares, prove_by_growth, top_share
 from shoal.bound.loss import again
 from shoal.bound.shares import NAME, best_shares, prove_by_shares, shares_of_text, text_of_shares
+from shoal.encode import encode
 from shoal.group.crowd import group
 from shoal.kernels.bound.bears import all_bear
 from shoal.kernels.bound.lower import lower_shares
@@ -239,3 +240,19 @@ def test_every_set_of_k_rows_bears_its_shares(seed: int) -> None:
     lines = list(zip(*table.cells.values(), strict=True))
     share = {lines[row]: float(proof.shares[coded.row[row]]) for row in range(table.rows)}
     assert naive_worst(table, share, task.k) <= 1e-9
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 1e-301])
+def test_lowering_shares_next_to_nothing_comes_to_an_end(unit: float) -> None:
+    rng = np.random.default_rng(1)
+    tree = shoal.Hierarchy.of_paths([["a", "*"], ["b", "*"]])
+    plan = shoal.Plan(k=4, quasi=("x", "t"), kinds={"x": "number"}, hierarchies={"t": tree})
+    for _ in range(20):
+        places = [*(rng.integers(1, 40, 20) * unit).tolist(), *[1.0] * 4]
+        coded = encode(pl.DataFrame({"x": places, "t": ["a"] * 24}), plan)
+        boxes = boxes_below(coded, 4, top_share(coded, Task(k=4)), 10**6)
+        assert boxes is not None
+        share = rng.integers(0, 40, boxes.swept.row.size) * unit
+        lowered = lower_shares(boxes, share)
+        assert (lowered <= share).all()
+        assert all_bear(boxes.swept, boxes.cube, 4, lowered, 1e-10)

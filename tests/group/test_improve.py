@@ -12,13 +12,14 @@ from naive import Table, assert_sound, least_loss, total_loss
 from shoal.bound import value_of
 from shoal.encode import encode
 from shoal.group import fill_options, k_member, load
+from shoal.group.improve import cycles
 from shoal.group.improve.blocks import cut_blocks
 from shoal.group.improve.cycles import _near_within, improve
 from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task, quota
-from tables import coded_of, tables
+from tables import PATHS, coded_of, tables
 
 
 def lost(table: Table, coded: Coded, grouping: Grouping) -> float:
@@ -206,3 +207,37 @@ def test_near_rows_of_a_block_are_those_that_stand_in_it() -> None:
     found = _near_within(near, np.array([1, 2, 3]))
     assert found.tolist() == [[-1, 1, -1], [-1, 2, 0], [-1, 1, -1]]
     assert near[0].tolist() == [-1, 1, 3]
+
+
+def first_heat(kinds: tuple[str, ...], level: str) -> float:
+    """How much worse groups may become in the first round of a search, of a table of such columns."""
+    random = np.random.default_rng(4)
+    values = {"number": list(range(7)), "label": ["red", "green", "blue", "grey"], "tree": [*"abcdefg"]}
+    cells = {f"{kind}{at}": random.choice(values[kind], 40).tolist() for at, kind in enumerate(kinds)}
+    paths = {name: PATHS for name in cells if name.startswith("tree")}
+    table = Table(cells, {name: name[:-1] for name in cells}, paths)
+    coded = coded_of(table, 3)
+    heat = []
+
+    class OneRoundIsEnough(Exception): ...
+
+    def see(*words):
+        heat.append(words[9])
+        raise OneRoundIsEnough
+
+    before, task = any_grouping(coded, 3, 0, 1), Task(k=3, effort=Effort(level=level))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cycles, "_start", see)
+        with pytest.raises(OneRoundIsEnough):
+            improve(coded, before, task)
+    return heat[0]
+
+
+@pytest.mark.parametrize("other", [("number",), ("label",), ("tree", "number"), ("label", "tree")])
+def test_a_table_of_trees_alone_is_searched_with_more_heat(other):
+    # of steps for a full cycle, and of a few
+    for level, least, most in (("thorough", 4.9, 5.1), ("quick", 1.05, 1.5)):
+        mild, hot = first_heat(other, level), first_heat(("tree", "tree"), level)
+        assert mild > 0.0
+        assert least * mild < hot < most * mild
+    assert first_heat(("tree",), "thorough") == first_heat(("tree", "tree"), "thorough")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.bound.shares import shares_of_text, shortened
 from shoal.kernels.bound.cuts import CutPool, joined, kept, loads, worst_of_rows
+from shoal.kernels.bound.largest import TINY
 from shoal.kernels.bound.steps import take_steps
 from shoal.kernels.centres.ball_sets import (
     BallTable,
@@ -56,6 +57,8 @@ def prove_by_balls(coded: Coded, task: Task, grouping: Grouping, rounds: int) ->
     most = np.minimum(WIDE * holds + float(own.mean()) / FINE, cap)
     assert grouping.centre is not None, "a method with this objective names centres"
     pool = group_balls(its, grouping.distinct, grouping.group, grouping.count, grouping.centre)
+    if cap < TINY:
+        rounds = 0
     mean = _solve(
         its, pool, broken, holds, most, rounds, lambda done: task.progress("proving a bound", done)
     )

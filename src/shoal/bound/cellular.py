@@ -33,6 +33,9 @@ ROUNDS, NEARLY = {"normal": 16, "thorough": 48}, 0.015
 """By effort: rounds of the search for better shares; where they had to be lowered by more, or rows may be
 withheld, shares grow besides."""
 
+IN_SETS = 100_000_000
+"""Records of k in a ball around every row, at most, for that search: some 1.2 GB."""
+
 
 def sum_of_radii(coded: Coded, grouping: Grouping) -> float:
     """The sum over groups of size * radius, by the groups' own centres."""
@@ -48,7 +51,8 @@ def prove(coded: Coded, task: Task, grouping: Grouping | None = None) -> Proof:
     level = task.effort.level or "normal"
     if coded.distinct <= GROWTH_UP_TO[level]:
         gap = np.inf
-        if grouping is not None and grouping.centre is not None and level in ROUNDS:
+        has_room = coded.distinct * min(task.k, coded.distinct) <= IN_SETS
+        if grouping is not None and grouping.centre is not None and level in ROUNDS and has_room:
             shared, gap = prove_by_balls(coded, task, grouping, ROUNDS[level])
             proofs += [shared] if shared is not None else []
         if task.withhold or gap > NEARLY or not proofs:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.bound.in_turn import balance, in_turn
 from shoal.kernels.bound.own_boxes import listed_boxes
+from shoal.kernels.distance.single import COLUMNS
 from shoal.kernels.distance.spans import group_losses
 from shoal.kernels.neighbours.tiles import Tiles, cut_tiles
 from shoal.model.coded import Coded
@@ -76,7 +77,7 @@ def again(
     coded: Coded, task: Task, *, most: float, deepest: float, looks: float, passes: float
 ) -> Proof | None:
     """The bound once more, from what a receipt recorded; None where that is no search."""
-    if min(most, deepest) < 1:
+    if min(most, deepest) < 1 or coded.codes.shape[1] > COLUMNS:  # so many are never asked in turn
         return None
     return prove_in_turn(
         coded, task, most=int(most), deepest=int(deepest), looks=int(looks), passes=int(passes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.bound.heaviest import insert, mean_of
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.crowd.cheapest_first import Swept
 from shoal.kernels.crowd.cube import Cube
@@ -16,38 +17,6 @@ PARTS = (0.9, 0.8, 0.7, 0.6, 0.45)
 """Heights tried for each cell, as parts of what its cheapest window of k records costs."""
 ROOM = 1e-13
 """Of the dearest window: what running sums may be off."""
-
-
-@inner
-def _insert(best, times, used, total, share, records, k):
-    """Put records among the k largest shares that a window bears, largest first; length and records."""
-    if total >= k and share <= best[used - 1]:
-        return used, total
-    at = used
-    while at > 0 and best[at - 1] < share:
-        best[at] = best[at - 1]
-        times[at] = times[at - 1]
-        at -= 1
-    best[at] = share
-    times[at] = records
-    used += 1
-    total += records
-    while total - times[used - 1] >= k:
-        used -= 1
-        total -= times[used]
-    return used, total
-
-
-@inner
-def _mean(best, times, used, k):
-    """What a window bears: the mean of its k largest shares; where there are fewer, 0 for the others."""
-    left = k
-    worth = 0.0
-    for t in range(used):
-        part = min(left, times[t])
-        worth += part * best[t]
-        left -= part
-    return worth / k
 
 
 def all_bear(swept: Swept, cube: Cube, k: int, share: NDArray[np.float64], tolerance: float) -> bool:
@@ -148,21 +117,21 @@ def _bear(held, place, edge, most, entry, start, cost, k, share, slack, low, hig
                 top[places] = 0.0
                 places += 1
             top[places - 1] = max(top[places - 1], share[i])
-            used, total = _insert(best, times, used, total, share[i], held[i], k)
-            upto[places - 1] = _mean(best, times, used, k) if t + 1 == start[c + 1] else -1.0
+            used, total = insert(best, times, used, total, share[i], held[i], k)
+            upto[places - 1] = mean_of(best, times, used, k) if t + 1 == start[c + 1] else -1.0
         begin[places] = start[c + 1]
         if total < k or upto[places - 1] <= cost[c] * slack:
             continue  # no window of the cell has more than all its rows
         used, total = 0, 0
         for x in range(places):
             for t in range(begin[x], begin[x + 1]):
-                used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
-            upto[x] = _mean(best, times, used, k)
+                used, total = insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
+            upto[x] = mean_of(best, times, used, k)
         used, total = 0, 0
         for x in range(places - 1, -1, -1):
             for t in range(begin[x], begin[x + 1]):
-                used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
-            onwards[x] = _mean(best, times, used, k)
+                used, total = insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
+            onwards[x] = mean_of(best, times, used, k)
         for s in range(places):
             first = entry[begin[s]]
             last = places - 1
@@ -182,8 +151,8 @@ def _bear(held, place, edge, most, entry, start, cost, k, share, slack, low, hig
                 if total >= k and top[x] <= best[used - 1]:
                     continue  # nothing new at a higher cost
                 for t in range(begin[x], begin[x + 1]):
-                    used, total = _insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
-                if total >= k and _mean(best, times, used, k) > limit:
+                    used, total = insert(best, times, used, total, share[entry[t]], held[entry[t]], k)
+                if total >= k and mean_of(best, times, used, k) > limit:
                     bears[c] = False
                 if total >= k and top[s] < best[used - 1]:
                     break  # a window that starts later is as heavy and costs less

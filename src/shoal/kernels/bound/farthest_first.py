@@ -20,12 +20,11 @@ import numpy as np
 
 from shoal.kernels.basics.sort import sort_by
 from shoal.kernels.compile.decorators import inner
+from shoal.kernels.distance.single import DOWN
 from shoal.kernels.distance.spans import LINE, SET, span
 
-__all__ = ["DOWN", "SAME", "Desk", "desk_for", "greedy", "join", "join_all", "least", "see", "take"]
+__all__ = ["SAME", "Desk", "desk_for", "greedy", "join", "join_all", "least", "see", "take"]
 
-DOWN = 1.0 - 1e-5
-"""Single precision may add up to a little more than is true: 1e-7 a column."""
 SAME = 1.0 + 1e-6
 
 
@@ -187,9 +186,11 @@ def take(desk, depth, x):
     for s in range(desk.labels.shape[1]):
         bits = desk.bits[depth, s] | desk.labels[x, s]
         desk.bits[depth + 1, s] = bits
+        more = np.float32(0.0)
         while bits & (bits - 1):
             bits &= bits - 1
-            inside += desk.step[s]
+            more += np.float32(1.0)
+        inside += more * desk.step[s]  # rounded once, however many labels there are
     return inside
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.bound.farthest_first import DOWN, desk_for, least, see
+from shoal.kernels.bound.farthest_first import desk_for, least, see
 from shoal.kernels.bound.own_boxes import Lists
 from shoal.kernels.compile.decorators import entry
-from shoal.kernels.neighbours.tiles import SLACK, Tiles
+from shoal.kernels.distance.single import DOWN, slack_for
+from shoal.kernels.neighbours.tiles import Tiles
 from shoal.kernels.threads import over_rows
 
 __all__ = ["balance", "in_turn"]
@@ -56,7 +57,7 @@ def in_turn(
     out = guess.copy()
     sets = np.full((n, k), -1, dtype=np.int32)
     spoilt = np.zeros(n, dtype=np.bool_)
-    weight = float(metric.most.sum())
+    slack = slack_for(metric.most.size, float(metric.most.sum()))
     block = max(LEAST_BLOCK, -(-n // BLOCKS))
     for begin in range(0, n, block):
         end = min(n, begin + block)
@@ -66,7 +67,7 @@ def in_turn(
             desk = desk_for(metric, k, lists.row.shape[1])
             _in_turn(
                 tiles, metric, k, order, begin + first, begin + last, rank, guess, proved, share,
-                lists, deepest, looks, weight, desk, out, sets, spoilt,
+                lists, deepest, looks, slack, desk, out, sets, spoilt,
             )  # fmt: skip
 
         over_rows(end - begin, work, LEAST_BLOCK // 2)
@@ -76,7 +77,7 @@ def in_turn(
 
 @entry
 def _in_turn(
-    tiles, metric, k, order, first, last, rank, guess, proved, share, lists, deepest, looks, weight,
+    tiles, metric, k, order, first, last, rank, guess, proved, share, lists, deepest, looks, slack,
     desk, out, sets, spoilt,
 ):  # fmt: skip
     """Shares in turn for one block of rows: each as much as sets of k with rows before it can bear."""
@@ -86,7 +87,7 @@ def _in_turn(
         if tiles.count[row] >= k:
             continue
         # nobody before this row has more than its guess, so no set with a row beyond that can bound it
-        reach = guess[row] / DOWN + SLACK * weight
+        reach = guess[row] / DOWN + slack
         size = 0
         if tiles.count[row] > 1:
             rows[0] = row

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from shoal.kernels.compile.decorators import inner, leaf
 
-__all__ = ["put"]
+__all__ = ["TINY", "put"]
+
+TINY = 1e-300
+"""Shares below it are none: a product of such is not always less, and 32 bits do not hold them."""
 
 
 @leaf
@@ -53,6 +56,7 @@ def put(value, held, size, total, worth, one, records, k):
     """
     if total >= k and one <= value[0]:
         return size, total, worth
+    records = min(records, k)  # no sum of more, of which k would be a small difference
     size = _push(value, held, size, one, records)
     total += records
     worth += one * records

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.bound.boxes import Boxes
-from shoal.kernels.bound.largest import put
+from shoal.kernels.bound.largest import TINY, put
 from shoal.kernels.bound.windows import worst_windows
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.crowd.cheapest_first import reach
@@ -19,10 +19,10 @@ def lower_shares(boxes: Boxes, share: NDArray[np.float64]) -> NDArray[np.float64
 
     Lowering a share breaks no window, so cells that hold at first need no second look.
     """
-    found = worst_windows(boxes, share, 0.0, np.arange(boxes.cube.cost.size))
+    lowered = np.where(share < TINY, 0.0, share)
+    found = worst_windows(boxes, lowered, 0.0, np.arange(boxes.cube.cost.size))
     broken, first = np.unique(found.cell, return_index=True)  # the first window of a cell is its worst
     broken = broken[np.argsort(-found.over[first], kind="stable")]
-    lowered = share.copy()
     _lower(boxes.swept, boxes.cube, boxes.floor, boxes.k, lowered, broken)
     return lowered
 
@@ -80,8 +80,9 @@ def _lower(swept, cube, floor, k, share, cells):
                     least = value[0]
                     part = price / now * (1.0 - 1e-13)  # rounding cannot make this go on for ever
                     for t in range(s, q):
-                        if share[entry[t]] >= least:
-                            share[entry[t]] *= part
+                        j = entry[t]
+                        if share[j] >= least:
+                            share[j] = share[j] * part if share[j] * part >= TINY else 0.0
                     size, total, worth = _largest(swept, entry, share, s, q, k, value, held)
                     now = worth - (total - k) * value[0]
                 highest = 0.0

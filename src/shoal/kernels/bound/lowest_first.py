@@ -14,8 +14,9 @@ import numpy as np
 
 from shoal.kernels.basics.heap import sink
 from shoal.kernels.basics.sort import sort_by
-from shoal.kernels.bound.farthest_first import DOWN, SAME, Desk, join, join_all, take
+from shoal.kernels.bound.farthest_first import SAME, Desk, join, join_all, take
 from shoal.kernels.compile.decorators import inner
+from shoal.kernels.distance.single import DOWN
 
 __all__ = ["Front", "front_for", "lowest"]
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.basics.sort import sort_by
-from shoal.kernels.bound.farthest_first import DOWN, desk_for, greedy, see
+from shoal.kernels.bound.farthest_first import desk_for, greedy, see
 from shoal.kernels.bound.lowest_first import front_for, lowest
 from shoal.kernels.compile.decorators import entry
-from shoal.kernels.neighbours.tiles import SLACK, TOGETHER, Tiles, listing_for, near_lists
+from shoal.kernels.distance.single import DOWN, down_for, slack_for
+from shoal.kernels.neighbours.tiles import TOGETHER, Tiles, listing_for, near_lists
 from shoal.kernels.threads import over_rows
 
 __all__ = ["Lists", "listed_boxes", "one_in", "own_boxes"]
@@ -97,7 +98,8 @@ def _boxes(
 ) -> NDArray[np.float64]:
     out = np.zeros(tiles.place.size)
     starts = np.searchsorted(asked, tiles.begin)
-    weight = float(metric.most.sum())
+    columns = metric.most.size
+    slack = slack_for(columns, float(metric.most.sum()))
 
     def work(first: int, last: int) -> None:
         desk = desk_for(metric, k, most)
@@ -114,7 +116,7 @@ def _boxes(
             most,
             deepest,
             looks,
-            weight,
+            slack,
             desk,
             front,
             listing,
@@ -123,12 +125,12 @@ def _boxes(
         )
 
     over_rows(tiles.begin.size - 1, work, 1 if tiles.sieve.most.size else 4)
-    return out
+    return out * down_for(columns)
 
 
 @entry
 def _own_boxes(
-    tiles, metric, first, last, asked, starts, k, most, deepest, looks, weight, desk, front, listing,
+    tiles, metric, first, last, asked, starts, k, most, deepest, looks, slack, desk, front, listing,
     lists, out,
 ):  # fmt: skip
     far, who, many, limit = listing.far, listing.who, listing.many, listing.limit
@@ -142,7 +144,7 @@ def _own_boxes(
             for q in range(mine.size):
                 row = mine[q]
                 sort_by(far[q], who[q], many[q])
-                radius = max(0.0, limit[q] * DOWN - SLACK * weight)
+                radius = max(0.0, limit[q] * DOWN - slack)
                 if keep:
                     lists.many[row] = many[q]
                     lists.radius[row] = radius
@@ -173,4 +175,4 @@ def _own_boxes(
                 for x in range(many[q]):  # Lemma 4 (a neighbour's box)
                     other = who[q, x]
                     if begin <= other < end:
-                        out[other] = max(out[other], value - far[q, x] / DOWN - SLACK * weight)
+                        out[other] = max(out[other], value - far[q, x] / DOWN - slack)

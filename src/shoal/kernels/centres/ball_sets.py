@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.basics.sort import sort_by
 from shoal.kernels.bound.cuts import CutPool
-from shoal.kernels.bound.largest import put
+from shoal.kernels.bound.largest import TINY, put
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.lookup import short_axes
 from shoal.kernels.distance.rows import apart_from, radii
@@ -161,8 +161,8 @@ def lower_in_balls(its: BallTable, share: Floats) -> tuple[Floats, Broken]:
 
     A lower share breaks no ball, so centres whose balls hold at first need no second look.
     """
-    broken = worst_balls(its, share, 0.0)
-    lowered = share.copy()
+    lowered = np.where(share < TINY, 0.0, share)
+    broken = worst_balls(its, lowered, 0.0)
     _lower(its, _scratch(its), lowered, broken.centre[np.argsort(-broken.over, kind="stable")])
     return lowered, broken
 
@@ -191,17 +191,16 @@ def _worst(its, room, share, slack, v):
             widest = share[i]
     if widest == 0.0:
         return -1.0, 0.0
-    scale = SHELLS / widest
     shell[:] = 0
     for i in range(rows.size):
         if away[i] < widest:
-            shell[min(SHELLS - 1, int(away[i] * scale)) + 1] += 1
+            shell[min(SHELLS - 1, int(SHELLS * (away[i] / widest))) + 1] += 1
     for s in range(SHELLS):
         shell[s + 1] += shell[s]
     # `shell[s]` is where the next row of a shell goes, and in the end where the next shell begins
     for i in range(rows.size):
         if away[i] < widest:
-            s = min(SHELLS - 1, int(away[i] * scale))
+            s = min(SHELLS - 1, int(SHELLS * (away[i] / widest)))
             at[shell[s]] = i
             near[shell[s]] = away[i]
             shell[s] += 1
@@ -257,6 +256,22 @@ def _largest(its, room, share, radius):
     return least, left, worth - (total - its.k) * least
 
 
+@inner
+def _write(its, share, i, far, least, left, f, row, amount, size, limit):
+    """Write a row of a ball into its set: all above the k-th share, some equal to it; how many are left."""
+    if share[i] < least or (share[i] == least and left <= 0):
+        return left
+    records = its.records[i]
+    if share[i] == least:
+        records = min(left, records)
+        left -= records
+    row[f, size[f]] = i
+    amount[f, size[f]] = records
+    size[f] += 1
+    limit[f] = max(limit[f], its.k * far)
+    return left
+
+
 @entry
 def _cut(its, room, share, slack, centres, row, amount, size, limit, over, radius):
     """Write the set of each centre's worst ball: its rows, amounts and limit; size 0 where none breaks."""
@@ -268,15 +283,8 @@ def _cut(its, room, share, slack, centres, row, amount, size, limit, over, radiu
         least, left, _ = _largest(its, room, share, radius[f])
         limit[f] = 0.0
         for i in range(its.rows.size):
-            if room.away[i] <= radius[f] and (share[i] > least or (share[i] == least and left > 0)):
-                records = its.records[i]
-                if share[i] == least:
-                    records = min(left, records)
-                    left -= records
-                row[f, size[f]] = i
-                amount[f, size[f]] = records
-                size[f] += 1
-                limit[f] = max(limit[f], its.k * room.away[i])
+            if room.away[i] <= radius[f]:
+                left = _write(its, share, i, room.away[i], least, left, f, row, amount, size, limit)
 
 
 @entry
@@ -328,16 +336,7 @@ def _cut_near(its, start, rows, far, share, slack, value, many, row, amount, siz
             if share[rows[p]] > least:
                 left -= its.records[rows[p]]
         for p in range(start[f], end):
-            i = rows[p]
-            if share[i] > least or (share[i] == least and left > 0):
-                records = its.records[i]
-                if share[i] == least:
-                    records = min(left, records)
-                    left -= records
-                row[f, size[f]] = i
-                amount[f, size[f]] = records
-                size[f] += 1
-                limit[f] = k * far[p]
+            left = _write(its, share, rows[p], far[p], least, left, f, row, amount, size, limit)
 
 
 @entry
@@ -349,7 +348,8 @@ def _lower(its, room, share, centres):
             if radius < 0.0:
                 break
             least, _, worth = _largest(its, room, share, radius)
-            part = its.k * radius / worth * (1.0 - 1e-12)  # rounding cannot make this go on for ever
+            # sums are rounded in another order here: less in any case, so that this does not go on for ever
+            part = min(its.k * radius / worth, 1.0) * (1.0 - 1e-12)
             for i in range(its.rows.size):
                 if room.away[i] <= radius and share[i] >= least:
-                    share[i] *= part
+                    share[i] = share[i] * part if share[i] * part >= TINY else 0.0

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.basics.sort import sort_by
-from shoal.kernels.compile.decorators import entry, inner
+from shoal.kernels.bound.heaviest import insert, mean_of
+from shoal.kernels.compile.decorators import entry
 from shoal.kernels.distance.lookup import short_axes
 from shoal.kernels.distance.rows import apart_from
 from shoal.kernels.threads import over_rows
@@ -62,38 +63,6 @@ def all_balls_bear(
     return bool(bears.all())
 
 
-@inner
-def _among_largest(best, times, used, total, share, records, k):
-    """Put records among the k largest shares of a ball, the largest first: entries and records then."""
-    if total >= k and share <= best[used - 1]:
-        return used, total
-    at = used
-    while at > 0 and best[at - 1] < share:
-        best[at] = best[at - 1]
-        times[at] = times[at - 1]
-        at -= 1
-    best[at] = share
-    times[at] = records
-    used += 1
-    total += records
-    while total - times[used - 1] >= k:
-        used -= 1
-        total -= times[used]
-    return used, total
-
-
-@inner
-def _mean_of(best, times, used, k):
-    """The mean of the k largest shares of a ball."""
-    left = k
-    total = 0.0
-    for t in range(used):
-        part = min(left, times[t])
-        total += part * best[t]
-        left -= part
-    return total / k
-
-
 @entry
 def _bear(space, rows, count, share, k, slack, first, last, room, bears):
     """Whether the balls around some rows bear their shares: the loop of the check `all_balls_bear`.
@@ -130,19 +99,17 @@ def _bear(space, rows, count, share, k, slack, first, last, room, bears):
                 far[many] = away[i]
                 low = min(low, away[i])
                 many += 1
-                used, total = _among_largest(
-                    room.best[0], room.times[0], used, total, share[i], count[i], k
-                )
+                used, total = insert(room.best[0], room.times[0], used, total, share[i], count[i], k)
                 i = after[i]
-            if total < k or many == 0 or _mean_of(room.best[0], room.times[0], used, k) <= low * slack:
+            if total < k or many == 0 or mean_of(room.best[0], room.times[0], used, k) <= low * slack:
                 continue
             sort_by(far, member, many)
             for p in range(many):
                 i = member[p]
-                inner_used, inner_total = _among_largest(
+                inner_used, inner_total = insert(
                     room.best[1], room.times[1], inner_used, inner_total, share[i], count[i], k
                 )
                 if inner_total < k or (p + 1 < many and far[p + 1] == far[p]):
                     continue
-                if _mean_of(room.best[1], room.times[1], inner_used, k) > far[p] * slack:
+                if mean_of(room.best[1], room.times[1], inner_used, k) > far[p] * slack:
                     bears[v] = False

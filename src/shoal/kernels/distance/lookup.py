@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from shoal.kernels.compile.decorators import inner, leaf
 from shoal.kernels.distance.spans import LINE, SET, span
 
-__all__ = ["box_apart", "box_within", "codes_apart", "look", "push_nearer_first", "short_axes"]
+__all__ = [
+    "box_apart",
+    "box_within",
+    "codes_apart",
+    "look",
+    "look_along",
+    "push_nearer_first",
+    "short_axes",
+]
 
 SHORT = 512
 """Axes of at most this many codes are looked up where one row is measured against many."""
@@ -27,6 +35,21 @@ def short_axes(metric: Any) -> NDArray[np.int64]:
     ends = np.cumsum(np.where(short, metric.size, 0))
     starts = np.where(short, ends - metric.size, -1)
     return np.append(starts, ends[-1] if ends.size else 0)
+
+
+@inner
+def look_along(metric, axis, mine, table, at):
+    """Fill the lookup table of one TREE axis, from `at` on: a run's span is its largest gap."""
+    base = metric.offset[axis]
+    far = 0.0
+    for code in range(mine + 1, metric.size[axis]):
+        far = max(far, metric.data[base + code - 1])
+        table[at + code] = far
+    far = 0.0
+    for code in range(mine - 1, -1, -1):
+        far = max(far, metric.data[base + code])
+        table[at + code] = far
+    table[at + mine] = 0.0
 
 
 @inner
@@ -51,15 +74,8 @@ def look(metric, query, starts, table):
             if mine == missing:
                 for code in range(size):
                     table[at + code] = metric.most[axis]
-        else:  # a run's span is its largest gap: walk away from the query's code
-            far = 0.0
-            for code in range(mine + 1, size):
-                far = max(far, metric.data[base + code - 1])
-                table[at + code] = far
-            far = 0.0
-            for code in range(mine - 1, -1, -1):
-                far = max(far, metric.data[base + code])
-                table[at + code] = far
+        else:
+            look_along(metric, axis, mine, table, at)
         table[at + mine] = 0.0
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner
 from shoal.kernels.distance.lookup import look
+from shoal.kernels.distance.single import DOWN, down_for
 from shoal.kernels.distance.spans import SET, span
 from shoal.kernels.mondrian import cut_apart
 from shoal.kernels.threads import over_rows
@@ -27,8 +28,6 @@ SIFTING = 8
 """Columns on which a whole tile is compared."""
 TOGETHER = 8
 """Queries that look at a tile while it is in the cache."""
-DOWN = 1.0 - 1e-5
-"""Single precision may add up to a little more than is true: 1e-7 a column."""
 
 
 def least_reaches(
@@ -88,7 +87,7 @@ def least_reaches(
         )
 
     over_rows(place.size, work)
-    out[place] = found * DOWN
+    out[place] = found * DOWN * down_for(axes.size)
     return out
 
 

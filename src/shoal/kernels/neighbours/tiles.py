@@ -4,7 +4,7 @@ A tile is a node of a tree of boxes with few rows. All rows of a tile walk the t
 tile outwards, and leave out nodes and tiles that are too far. What is left is measured row by row on the
 columns that differ most, then on the others where that is not yet too far. Where columns are many, a sieve
 of small whole numbers chooses rows, and only those that it leaves are measured. Distances are in single
-precision: they serve to choose, and `SLACK` says by how much a radius must be lowered to be true.
+precision: they serve to choose, and `distance/single.py` says by how much a radius must be lowered.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compile.decorators import entry, inner, leaf
-from shoal.kernels.distance.lookup import SHORT
+from shoal.kernels.distance.lookup import SHORT, look_along
 from shoal.kernels.distance.spans import LINE, SET, TREE, span
 from shoal.kernels.neighbours.box_tree import build_tree
 from shoal.kernels.neighbours.sieve import BEYOND, distance_of, make_sieve, sift
 
 __all__ = [
     "FEW_COLUMNS",
-    "SLACK",
     "TILE",
     "TOGETHER",
     "Listing",
@@ -48,8 +47,6 @@ MORE = 16
 """Rows that are listed beyond those asked for before the farthest are dropped."""
 FAR = 1e30
 """Where missing stands on a line: farther than all, so that the distance is the whole column."""
-SLACK = 4e-7
-"""More than single precision adds to a distance, as a share of all columns."""
 
 
 class Tiles(NamedTuple):
@@ -127,7 +124,7 @@ class Listing(NamedTuple):
     """Where the lists of some rows are made; two threads must not share one.
 
     Those of the q-th row are who[q, : many[q]], by their order in the tiles, and far[q] how far, unsorted;
-    all rows that are not listed are at least limit[q] away, up to SLACK.
+    all rows that are not listed are at least limit[q] away, but for what single precision adds.
     """
 
     far: Any
@@ -224,20 +221,8 @@ def _gap_to(metric, axes, codes, row, low, high, node, limit):
 def _look(metric, codes, row, starts, table):
     """The distance of every code to the row's code, for short trees."""
     for axis in range(codes.shape[1]):
-        at = starts[axis]
-        if at < 0:
-            continue
-        mine = codes[row, axis]
-        base = metric.offset[axis]
-        far = 0.0
-        for code in range(mine + 1, metric.size[axis]):
-            far = max(far, metric.data[base + code - 1])
-            table[at + code] = far
-        far = 0.0
-        for code in range(mine - 1, -1, -1):
-            far = max(far, metric.data[base + code])
-            table[at + code] = far
-        table[at + mine] = 0.0
+        if starts[axis] >= 0:
+            look_along(metric, axis, codes[row, axis], table, starts[axis])
 
 
 @inner
