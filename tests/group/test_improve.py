@@ -93,7 +93,7 @@ def test_a_search_that_ends_hot_gives_the_best_round_and_not_the_last():
     label[order] = np.minimum(np.arange(coded.distinct) // 3, coded.distinct // 3 - 1)
     before = Grouping.of_labels(label, coded.count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shoal.group.improve.cycles.HEAT", 3000.0)
+        patch.setattr("shoal.group.improve.cycles.RECORDS", 0.001)
         patch.setattr("shoal.group.improve.cycles.ROUND", 2000.0)
         after = improve(coded, before, Task(k=3, effort=Effort(level=None, steps=300), seed=1))
     assert_sound(after, coded, 3, 0)
@@ -209,35 +209,44 @@ def test_near_rows_of_a_block_are_those_that_stand_in_it() -> None:
     assert near[0].tolist() == [-1, 1, 3]
 
 
-def first_heat(kinds: tuple[str, ...], level: str) -> float:
-    """How much worse groups may become in the first round of a search, of a table of such columns."""
+def first_round(kinds: tuple[str, ...], level: str, k: int) -> tuple[int, float]:
+    """Steps and heat of the first round of a search, of a table of such columns."""
     random = np.random.default_rng(4)
     values = {"number": list(range(7)), "label": ["red", "green", "blue", "grey"], "tree": [*"abcdefg"]}
-    cells = {f"{kind}{at}": random.choice(values[kind], 40).tolist() for at, kind in enumerate(kinds)}
+    cells = {f"{kind}{at}": random.choice(values[kind], 60).tolist() for at, kind in enumerate(kinds)}
     paths = {name: PATHS for name in cells if name.startswith("tree")}
     table = Table(cells, {name: name[:-1] for name in cells}, paths)
-    coded = coded_of(table, 3)
-    heat = []
+    coded = coded_of(table, k)
+    seen = []
 
     class OneRoundIsEnough(Exception): ...
 
     def see(*words):
-        heat.append(words[9])
+        seen.append((words[7], words[9]))
         raise OneRoundIsEnough
 
-    before, task = any_grouping(coded, 3, 0, 1), Task(k=3, effort=Effort(level=level))
+    before, task = any_grouping(coded, k, 0, 1), Task(k=k, effort=Effort(level=level))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cycles, "_start", see)
         with pytest.raises(OneRoundIsEnough):
             improve(coded, before, task)
-    return heat[0]
+    return seen[0]
 
 
 @pytest.mark.parametrize("other", [("number",), ("label",), ("tree", "number"), ("label", "tree")])
-def test_a_table_of_trees_alone_is_searched_with_more_heat(other):
-    # of steps for a full cycle, and of a few
-    for level, least, most in (("thorough", 4.9, 5.1), ("quick", 1.05, 1.5)):
-        mild, hot = first_heat(other, level), first_heat(("tree", "tree"), level)
-        assert mild > 0.0
-        assert least * mild < hot < most * mild
-    assert first_heat(("tree",), "thorough") == first_heat(("tree", "tree"), "thorough")
+def test_a_table_of_trees_alone_is_searched_longer_and_with_more_heat(other):
+    mild, hot = first_round(other, "thorough", 10), first_round(("tree", "tree"), "thorough", 10)
+    assert hot[1] == pytest.approx(2 * mild[1]) == pytest.approx(2.0)
+    assert first_round(("tree",), "thorough", 10) == hot
+    assert first_round(("tree",), "thorough", 5)[1] == pytest.approx(1.0)  # groups are small
+    few, more = first_round(other, "quick", 10), first_round(("tree", "tree"), "quick", 10)
+    assert few[0] < more[0] <= 7 * few[0] + 7  # rounding
+    assert few[1] < more[1] < hot[1]
+
+
+def test_an_effort_stands_for_more_steps_where_every_column_is_a_tree():
+    for level, longer in cycles.LONGER.items():
+        given = {"effort": Effort(level=level), "k": 50, "groups": 600}
+        some, more = cycles.steps_of(**given), cycles.steps_of(**given, of_trees=True)
+        assert longer * some <= more <= longer * (some + 1)
+    assert cycles.steps_of(Effort.parse("steps=100"), k=5, groups=9, of_trees=True) == 100

@@ -76,13 +76,13 @@ ORDERS = 8
 large, the lists are made once and more carefully."""
 HUGE = 4_000_000
 """Distinct rows from which on a quick effort has no time for a sweep."""
-HEAT, RECORDS, MANY = 1.0, 25, 50
+RECORDS, MANY = 25, 50
 """How much worse a pool, or two groups that change rows, may become at first: by the mean loss of one of
 its records, of one in so many where groups are larger, in a cycle of so many steps per group; in a
 shorter one it is less."""
-HOTTER = 4.0
-"""By how much more heat wins in a full cycle where every column is a tree: any record of a box may fill it,
-so that many groups lose nearly as much and few of them lead further."""
+OF_TREES, LONGER = 5, {"quick": 7, "normal": 2, "thorough": 1}
+"""One in so many where every column is a tree, and how many times the work: any record of a box may fill
+it, so that many groups lose nearly as much and few of them lead further."""
 FIRST_CYCLE = 10
 """Steps per group in the first cycle of an effort in seconds or steps."""
 PATIENCE = 40
@@ -91,11 +91,11 @@ PATIENCE = 40
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
 
-def steps_of(effort: Effort, *, k: int, groups: int) -> int | None:
-    """How many steps an effort stands for; None for an effort in seconds."""
+def steps_of(effort: Effort, *, k: int, groups: int, of_trees: bool = False) -> int | None:
+    """How many steps an effort stands for, in a table of trees alone or another; None for seconds."""
     if effort.level is not None:
         work = min(WORK[effort.level], PER_RECORD[effort.level] * groups * k * (1 + k / AT_K))
-        return int(work / work_of(k))
+        return int(work * (LONGER[effort.level] if of_trees else 1) / work_of(k))
     return effort.steps
 
 
@@ -118,7 +118,8 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     """
     random = np.random.default_rng(task.seed)
     pieces: Pieces = (grouping.distinct, grouping.group, grouping.count)
-    most = steps_of(task.effort, k=task.k, groups=grouping.groups)
+    of_trees = bool((coded.metric.form == TREE).all())
+    most = steps_of(task.effort, k=task.k, groups=grouping.groups, of_trees=of_trees)
     if task.effort.level == "quick" and coded.distinct >= HUGE:
         return grouping
     begin = time.monotonic()
@@ -140,7 +141,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
         pieces = (other.distinct, other.group, other.count)
         loss = _total_loss(coded, other)
     many = max(1, grouping.groups)
-    hotter = HOTTER if bool((coded.metric.form == TREE).all()) else 0.0
+    hottest = max(1.0, task.k / (OF_TREES if of_trees else RECORDS))
     cycle = most if task.effort.level is not None and most is not None else FIRST_CYCLE * many
     start = steps = idle = number = 0
     with ThreadPoolExecutor(task.threads or cpu_count() or 1) as pool:
@@ -161,8 +162,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
                 now = min(now, most - steps)
             with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
             full = min(1.0, cycle / (MANY * many))
-            heat = HEAT * max(1.0, task.k / RECORDS) * full * (1.0 + hotter * full)
-            heat *= (1.0 - (steps - start) / max(1, cycle)) ** 2
+            heat = hottest * full * (1.0 - (steps - start) / max(1, cycle)) ** 2
             jobs = _start(pool, coded, pieces, task, parts, near, random, now, with_sweep, heat, shares)
             pieces, won = _join(jobs)
             loss -= won
