@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache, cached_property
 from typing import Any
@@ -147,6 +148,25 @@ class Solved(Small):
         """The same table, numbers, dates and places measured by what a certificate says to divide by."""
         other = copy(self)
         other.unit = dict(unit)
+        other.__dict__.pop("apart", None)  # which may be known of the table as it is
+        return other
+
+    def clipped(self, ends: Mapping[str, tuple[Any, Any] | None]) -> Solved:
+        """The table in which radii are measured: numbers and dates beyond what is published are its end.
+
+        Where nothing of a column is published, all its values stand in one place.
+        """
+        unit = {}
+        cells = dict(self.table.cells)
+        for name, pair in ends.items():
+            low, high = pair or (0, 0)
+            wide = high - low
+            unit[name] = float(wide.days if isinstance(wide, timedelta) else wide)
+            cells[name] = [
+                None if cell is None else min(high, max(low, cell)) if pair else 0 for cell in cells[name]
+            ]
+        other = self.seen(unit)
+        other.table = replace(self.table, cells=cells)
         return other
 
     def cost(self, rows: list[int]) -> float:

@@ -369,6 +369,31 @@ def publish(case: Solved, effort: str) -> None:
     assert best <= about.value * (1 + NEAR) + 1e-12
 
 
+def publish_radii(case: Solved) -> bool:
+    """Whole runs around centres: what certificates claim of the table that radii are measured in.
+
+    Whether some column of numbers or dates has values of which none, or only one, is published.
+    """
+    withhold = (case.withhold + 0.5) / case.record.size if case.withhold else 0.0
+    lines = [name for name, kind in case.table.kinds.items() if kind in {"number", "date"}]
+    is_flat = False
+    for method, objective in (("centre", "radius"), ("gather", "radius"), ("cellular", "cellular")):
+        plan = shoal.Plan(**case.words, method=method, cells="bounds", withhold=withhold)
+        release = shoal.anonymize(case.frame, plan)
+        ends: dict[str, Any] = {}
+        for name in lines:
+            low, high = release.table[f"{name}_low"].min(), release.table[f"{name}_high"].max()
+            ends[name] = None if low is None else (low, high)
+            is_flat |= low == high and len({*case.table.cells[name]} - {None}) > 1
+        best = case.clipped(ends).best(objective)
+        about = release.receipt.figures
+        assert about is not None
+        assert about.bound is not None
+        assert 0 <= about.bound <= best * (1 + NEAR) + 1e-12, (method, ends)
+        assert best <= about.value * (1 + NEAR) + 1e-12, (method, ends)
+    return is_flat
+
+
 def check(tally: Tally, tables: int) -> None:
     """Every bound there is was there often enough, and drawn rows were seldom wrong."""
     drawn = (
@@ -388,6 +413,15 @@ def test_no_bound_is_above_the_best_and_no_value_below_it() -> None:
     for seed in range(2000, 2080):
         solve(seed, tally)
     check(tally, 80)
+
+
+def test_radii_are_those_of_the_table_that_is_published() -> None:
+    flat = 0
+    for seed in (*range(7000, 7040), 7153, 7162):
+        case = Solved(seed)
+        if case.style == "generalize" and case.place is None:
+            flat += publish_radii(case)
+    assert flat >= 2
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
+from mixed_tables import mixed_table, mixed_words
 
 CELLS = {
     "name": ["zqname1", "zqname2", "zqname2", "zqname4", "zqname5", "zqname6"],
@@ -302,3 +303,13 @@ def test_a_bound_from_rows_that_were_drawn_says_so(release):
     drawn = replace(release.certificate, bound_name="border-drawn")
     assert ", but for a chance of one in 10^12: at most" in drawn.in_words()
     assert "chance" not in release.certificate.in_words()
+
+
+def test_progress_says_when_a_bound_is_proved_that_the_search_learns_from():
+    told = []
+    shoal.anonymize(mixed_table(300), **mixed_words(), progress=lambda what, _: told.append(str(what)))
+    first = told.index("proving a bound")
+    assert told.index("grouping") < first
+    assert first < min(at for at, what in enumerate(told) if what.startswith("improving"))
+    again = told.index("proving a bound", told.index("recoding") - 1)
+    assert again + 1 == told.index("recoding")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,15 +123,17 @@ def test_a_rule_that_the_whole_table_breaks_is_refused() -> None:
 
 
 @pytest.mark.parametrize("part", [200, 10**6])
-@pytest.mark.parametrize("kind", ["whole number", "text", "date"])
+@pytest.mark.parametrize("kind", ["whole number", "text", "date", "duration", "bytes"])
 def test_persons_spread_over_parts_are_counted_once(part: int, kind: str) -> None:
     frame = mixed_table(2000)
     who = persons_of(frame, 3)
     if kind == "text":  # blanks do not make another person
         blank = pl.Series(["", " ", "  "] * 666 + ["", ""])
         who = (blank + who.cast(pl.String) + blank).alias("who")
-    elif kind == "date":
-        who = who.cast(pl.Date)
+    elif kind == "bytes":
+        who = pl.Series("who", [b"\xff\xfe%d" % one for one in who.to_list()])
+    elif kind != "whole number":
+        who = who.cast(pl.Date if kind == "date" else pl.Duration("us"))
     named = frame.with_columns(who, at=pl.int_range(pl.len()))
     words = mixed_words(method="mondrian", unit="who", keep=("at",))
     found = shoal.anonymize(named, engine="stream", part=part, **words)
@@ -138,7 +141,7 @@ def test_persons_spread_over_parts_are_counted_once(part: int, kind: str) -> Non
     assert found.verdict.persons is not None
     table = found.table.collect()
     assert "who" not in table.columns
-    clean = named.select("at", pl.col("who").cast(pl.String).str.strip_chars())
+    clean = named.select("at", pl.col("who").str.strip_chars() if kind == "text" else "who")
     table = table.join(clean, on="at")
     assert table.height == named.height
     assert min(one["who"].n_unique() for one in classes(table)) >= 4
@@ -220,3 +223,30 @@ def test_parts_join_the_next_until_they_suffice() -> None:
     assert list(joined_until([1, 1, 1], suffices)) == [[1, 1, 1]]
     assert list(joined_until([], suffices)) == []
     assert list(joined_until([4, 0, 4], suffices)) == [[4], [0, 4]]
+
+
+def with_bytes(rows: int = 600) -> pl.DataFrame:
+    """People whose key is no text: some bytes, the same of every two rows."""
+    return mixed_table(rows).with_columns(
+        key=pl.Series([b"\xff\xfe-zqcanary-%d" % (row // 2) for row in range(rows)])
+    )
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("role", ["quasi", "count", "csv"])
+def test_bytes_that_cannot_be_told_name_their_column_and_write_nothing(
+    role: str, engine: str, tmp_path: Path
+) -> None:
+    words = mixed_words(method="mondrian", engine=engine)
+    if role == "quasi":
+        words["quasi"] = [*words["quasi"], "key"]
+    elif role == "count":
+        words["count"] = "key"
+    else:
+        words["keep"] = ["key"]
+    with pytest.raises(shoal.DataError) as error:
+        shoal.anonymize(with_bytes(), **words).write(tmp_path / "out.csv")
+    assert error.value.column == "key"
+    assert "'key'" in str(error.value)
+    assert "zqcanary" not in str(error.value)
+    assert [*tmp_path.iterdir()] == []

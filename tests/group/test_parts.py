@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import shoal
 from mixed_tables import mixed_table, mixed_words
 from shoal.encode import encode
 from shoal.encode.keys import keys_needed, pack_keys, unpack_keys
@@ -107,10 +110,13 @@ def test_persons_are_told_apart_by_what_names_them() -> None:
     assert whole[2:].tolist() == [0, 0]
     assert whole[1] != 0
     assert np.array_equal(whole, numbers_of_persons(pa.chunked_array([[7, 0, None, -9]]), ("-9",)))
-    for other in ([1.5, -0.0, 0.0, None], [True, False, False, None]):
+    some = [[b"\xff", b"a", b"a", None], [timedelta(1), timedelta(2), timedelta(2), None]]
+    for other in ([1.5, -0.0, 0.0, None], [True, False, False, None], *some):
         found = numbers_of_persons(pa.array(other), ())
         assert found[1] == found[2] != found[0]
         assert found[3] == 0
+    with pytest.raises(shoal.DataError, match="of the type List, which cannot be compared"):
+        numbers_of_persons(pa.array([["ann"]]), ())
 
 
 @pytest.mark.parametrize("sizes", [[3, 4, 5], [2**31 - 1, 2**31 - 1, 7], [2**31 - 1] * 5])

@@ -118,6 +118,7 @@ def prove(
     """
     if found is not None and NAMES.get(objective) == (found.name,):
         return found  # the only bound there is
+    task.progress("proving a bound", 0.0)
     if found is not None and found.guide is not None:
         proof = found
         if grouping is not None and coded.held is None:

@@ -77,3 +77,24 @@ def test_no_row_that_is_left_out_is_nearer_than_the_radius() -> None:
             assert (far[others] >= lists.radius[row]).all()
             cuts += others.size > 0 and lists.radius[row] > 0.9 * far[others].min()
     assert cuts > 500
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_level_of_a_tree_that_is_left_out_is_the_one_that_loses_least(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    gap = rng.choice([0.1, 0.2, 0.5, 0.7, 1.0], 30)
+    one, other = rng.integers(0, 31, (2, 60))
+    far = np.array([gap[min(a, b) : max(a, b)].max(initial=0.0) for a, b in zip(one, other, strict=True)])
+    level = np.unique(gap)
+    monkeypatch.setattr(sieves, "LEVELS", level.size - 1)
+
+    def seen(some: np.ndarray) -> float:
+        """What is left of all distances, each rounded down to one of some levels."""
+        return sum(max((high for high in some if high <= its), default=0.0) for its in far)
+
+    best = max(seen(np.delete(level, at)) for at in range(level.size))
+    found = sieves._levels(gap, one, other)
+    assert found.size == level.size - 1
+    assert seen(found) == pytest.approx(best)

@@ -14,8 +14,10 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.errors import DataError
 from shoal.kernels.parts.hashes import SEED, hash_keys, hash_texts
 from shoal.model.missing import missing_to_null
+from shoal.model.plain import is_plain
 
 __all__ = ["MISSING", "numbers_of_persons"]
 
@@ -36,10 +38,20 @@ def numbers_of_persons(cells: Any, marks: tuple[str, ...]) -> NDArray[np.int64]:
         numbers: NDArray[np.int64] = words[places]
         return numbers
     series = missing_to_null(pl.Series(cells), marks)
+    if not is_plain(series.dtype):
+        raise DataError(
+            f"The column that tells persons apart is of the type {series.dtype.base_type().__name__}, "
+            "which cannot be compared. Give it a plain type first, such as text or numbers.",
+            field="unit",
+        )
+    if series.dtype == pl.Duration:
+        series = series.to_physical()
     missing = series.is_null().to_numpy()
     if series.dtype.is_integer() and series.dtype not in {pl.UInt64, pl.Int128}:
         out = np.empty(len(series), dtype=np.uint64)
         hash_keys(series.cast(pl.Int64).fill_null(0).to_numpy()[np.newaxis], out)
+    elif series.dtype == pl.Binary:  # bytes need not be a text
+        out = _of_texts(series.fill_null(b""))
     else:
         out = _of_texts(series.cast(pl.String).str.strip_chars().fill_null(""))
     out[out == MISSING] = 1
@@ -48,7 +60,8 @@ def numbers_of_persons(cells: Any, marks: tuple[str, ...]) -> NDArray[np.int64]:
 
 
 def _of_texts(texts: pl.Series) -> NDArray[np.uint64]:
-    array: Any = texts.to_arrow().cast(pa.large_string())
+    array: Any = texts.to_arrow()
+    array = array.cast(pa.large_binary() if texts.dtype == pl.Binary else pa.large_string())
     _, ends, data = array.buffers()
     first, many = array.offset, len(array)
     places = np.frombuffer(ends, dtype=np.int64)[first : first + many + 1]
