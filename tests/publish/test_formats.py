@@ -68,12 +68,14 @@ def test_a_delimiter_that_stands_in_numbers_is_refused(delimiter, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("at_once", [None, 1])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_file_that_reads_otherwise_is_not_published(name, at_once, tmp_path, monkeypatch):
-    if at_once is not None:  # as of a large table
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [*((name, None) for name in NAMES), *(("out.parquet", rows) for rows in range(1, 6))],
+)
+def test_a_file_that_reads_otherwise_is_not_published(name, rows, tmp_path, monkeypatch):
+    if rows is not None:  # as of a large table
         monkeypatch.setattr(compare, "SMALL", 0)
-        monkeypatch.setattr(compare, "TOGETHER", at_once)
+        monkeypatch.setattr(compare, "SOME", rows)
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "b", "c", CANARY]})
     release = shoal.anonymize(frame, k=2, quasi=["age"], sensitive=["ill"], method="k-member")
     verb = {"csv": "write_csv", "tsv": "write_csv", "parquet": "write_parquet"}.get(
@@ -82,7 +84,9 @@ def test_a_file_that_reads_otherwise_is_not_published(name, at_once, tmp_path, m
     write = getattr(pl.DataFrame, verb)
     for change, said in (
         (lambda table: table.with_columns(ill=pl.lit("other")), "column 'ill'"),
+        (lambda table: pl.concat([table.head(3), table.head(1)]), "column '"),
         (lambda table: table.head(3), "other columns or rows"),
+        (lambda table: pl.concat([table, table.tail(1)]), "other columns or rows"),
         (lambda table: table.rename({"ill": CANARY}), "other columns or rows"),
     ):
         monkeypatch.setattr(

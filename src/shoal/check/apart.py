@@ -33,15 +33,22 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def told_apart(cells: pl.DataFrame, records: Integers, ruler: Ruler, *, withheld: int) -> float | None:
+def told_apart(
+    cells: pl.DataFrame,
+    records: Integers,
+    ruler: Ruler,
+    *,
+    withheld: int,
+    ends: tuple[Floats, Floats] | None = None,
+) -> float | None:
     """The share for one column; None where its cells do not tell, or differ in too many ways.
 
     `cells` are the different cells as texts, in one column or, as typed bounds, in two or four; `records`
-    says how many records have each. A withheld record is told from nobody, and so is a cell that does not
-    fit.
+    says how many records have each, `ends` both ends of ranges where somebody has read them already. A
+    withheld record is told from nobody, and so is a cell that does not fit.
     """
     if ruler.published == RANGES:
-        sure, alike = _of_runs(_ranges(cells, ruler.kind), records)
+        sure, alike = _of_runs(_ranges(cells, ends or ends_of(cells, ruler.kind)), records)
     elif ruler.published == NODES:
         if ruler.nodes is None:
             return None
@@ -108,8 +115,8 @@ class _Runs:
     is_missing: NDArray[np.bool_]
 
 
-def _ranges(cells: pl.DataFrame, kind: str) -> _Runs:
-    low, high = ends_of(cells, kind)
+def _ranges(cells: pl.DataFrame, ends: tuple[Floats, Floats]) -> _Runs:
+    low, high = ends
     is_missing = cells.to_series(0).is_null().to_numpy() if cells.width == 1 else np.zeros(len(low), bool)
     unclear = ~(low <= high)  # not a number is not below anything
     return _Runs(np.where(unclear, -np.inf, low), np.where(unclear, np.inf, high), is_missing)

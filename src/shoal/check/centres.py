@@ -102,8 +102,7 @@ def faults(
         if ruler is None or ruler.name not in table.columns or is_unreadable(ruler):
             continue
         cells = read_column(lines, (ruler.name,), ruler, classes.sizes)
-        single = [reading is not None and reading.span == 0 for reading in cells.readings]
-        bad = int((~np.array(single, dtype=np.bool_))[cells.place].sum())
+        bad = int((cells.readings.span != 0)[cells.place].sum())  # nan is not 0, either
         if bad:
             yield f"Column {ruler.name!r}: {bad} of {table.height} cells are no single values of it."
     for name in counted:
@@ -147,12 +146,9 @@ def find_centres(
                 "centres", None, "Not recomputable: a column of a kind this check does not know."
             )
         cells = read_column(lines, (ruler.name,), ruler, classes.sizes)
-        sides = ("codes", "across") if ruler.sides else ("codes",)
-        for side in sides:
-            runs = [getattr(reading, side) if reading else None for reading in cells.readings]
-            ends = np.array([run[0] if run else (-1, -2) for run in runs], dtype=np.int64).reshape(-1, 2)
-            first.append(ends[cells.place, 0])
-            last.append(ends[cells.place, 1])
+        for runs in cells.readings.axes:
+            first.append(np.where(runs.known, runs.first, -1)[cells.place])
+            last.append(np.where(runs.known, runs.last, -2)[cells.place])
     low, high = np.stack(first, axis=1), np.stack(last, axis=1)
     centres = len(low)
     if not rows:

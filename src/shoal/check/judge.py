@@ -15,6 +15,7 @@ from shoal.check.ends import beyond_ends, coding_of
 from shoal.check.kanonymity import Classes, too_small
 from shoal.check.loss import (
     PublishedCells,
+    bits_of,
     entropy_share,
     loss_of_column,
     published_names,
@@ -250,34 +251,34 @@ def _losses(
     withheld: int,
 ) -> tuple[tuple[str, ...], tuple[ColumnLoss, ...], float | None]:
     """Reasons from cells that do not fit, the loss of each column, and the entropy."""
-    lines = table[classes.row]
     reasons: list[str] = []
     losses: list[ColumnLoss] = []
-    counted: list[tuple[PublishedCells, NDArray[np.int64]]] = []
+    bits: list[tuple[float, float] | None] = []
     for column, ruler in rulers:
-        cells = _read(lines, plan, ruler, classes)
+        cells = _read(table, plan, ruler, classes)
         if cells is None or ruler is None:
             losses.append(ColumnLoss(column.name, column.weight, column.denominator, None))
             continue
         losses.append(loss_of_column(cells, ruler, withheld=withheld))
         if cells.unfit:
-            distinct = sum(reading is None for reading in cells.readings)
             reasons.append(
                 f"Column {column.name!r}: the cells of {cells.unfit} of {classes.total} records "
-                f"({distinct} different cells) cannot be read or do not fit its values."
+                f"({int(cells.readings.unfit.sum())} different cells) cannot be read or do not fit its "
+                "values."
             )
         if column.counts and len(column.axes) == 1:  # a place's values are pairs, which are not counted
-            counted.append((cells, column.counts[0]))
-    entropy = entropy_share(counted, withheld=withheld) if len(counted) == len(rulers) else None
+            bits.append(bits_of(cells, column.counts[0], withheld=withheld))
+        del cells  # of many classes there is room for one column's
+    entropy = entropy_share(bits) if len(bits) == len(rulers) else None
     return tuple(reasons), tuple(losses), entropy
 
 
-def _read(lines: pl.DataFrame, plan: Plan, ruler: Ruler | None, classes: Classes) -> PublishedCells | None:
+def _read(table: pl.DataFrame, plan: Plan, ruler: Ruler | None, classes: Classes) -> PublishedCells | None:
     if ruler is None or plan.style not in _MEASURED:
         return None
     if ruler.published in {RANGES, PLACES} and plan.cells == "middle":
         return None
     names = published_names(ruler, plan.cells)
-    if any(name not in lines.columns for name in names):
+    if any(name not in table.columns for name in names):
         return None
-    return read_column(lines, names, ruler, classes.sizes)
+    return read_column(table.select(names)[classes.row], names, ruler, classes.sizes)

@@ -14,19 +14,21 @@ there were, so 0 is nothing and 1 is everything. It needs the original frequenci
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.check.apart import told_apart
-from shoal.check.ruler import PLACES, RANGES, Reading, Ruler
+from shoal.check.readings import Readings, read_cells
+from shoal.check.ruler import PLACES, RANGES, Ruler
 from shoal.model.plain import check_text
 from shoal.model.verdict import ColumnLoss
 
 __all__ = [
     "PublishedCells",
+    "bits_of",
     "by_axis",
     "entropy_share",
     "loss_of_column",
@@ -40,11 +42,10 @@ __all__ = [
 class PublishedCells:
     """The distinct cells of one published column: what each says, and its records.
 
-    `place` is the cell of each line that was read; `readings` has None where a cell does not fit; `texts`
-    are the cells themselves.
+    `place` is the cell of each line that was read; `texts` are the cells themselves.
     """
 
-    readings: tuple[Reading | None, ...]
+    readings: Readings
     records: NDArray[np.int64]
     place: NDArray[np.int64]
     texts: pl.DataFrame
@@ -52,8 +53,7 @@ class PublishedCells:
     @property
     def unfit(self) -> int:
         """Records whose cell could not be understood."""
-        bad = [reading is None for reading in self.readings]
-        return int(self.records[bad].sum()) if bad else 0
+        return int(self.records[self.readings.unfit].sum())
 
 
 def read_column(
@@ -71,29 +71,21 @@ def read_column(
         nulls_equal=True,
         maintain_order="left",
     )["\0place"].to_numpy()
-    if len(names) == 4:
-        readings = tuple(ruler.read_box(ends) for ends in distinct.iter_rows())
-    elif len(names) == 2:
-        readings = tuple(ruler.read_ends(low, high) for low, high in distinct.iter_rows())
-    else:
-        readings = tuple(ruler.read(cell) for (cell,) in distinct.iter_rows())
-    sums = np.bincount(place, weights=records, minlength=len(readings))
+    readings = read_cells(distinct, ruler)
+    sums = np.bincount(place, weights=records, minlength=distinct.height)
     return PublishedCells(readings, np.rint(sums).astype(np.int64), place.astype(np.int64), distinct)
 
 
-def by_axis(cells: PublishedCells, ruler: Ruler) -> tuple[PublishedCells, ...]:
+def by_axis(cells: PublishedCells) -> tuple[PublishedCells, ...]:
     """The cells once for each axis of the column: what they cover there."""
-    if not ruler.sides:
-        return (cells,)
-    across = tuple(
-        None if reading is None else Reading(reading.span, reading.across) for reading in cells.readings
+    return tuple(
+        replace(cells, readings=replace(cells.readings, axes=(runs,))) for runs in cells.readings.axes
     )
-    return cells, PublishedCells(across, cells.records, cells.place, cells.texts)
 
 
 def loss_of_column(cells: PublishedCells, ruler: Ruler, *, withheld: int) -> ColumnLoss:
     """The share of a column that was lost; a cell that does not fit counts in full."""
-    spans = np.array([1.0 if reading is None else reading.span for reading in cells.readings])
+    spans = np.where(cells.readings.unfit, 1.0, cells.readings.span)
     lost = float(spans @ cells.records) + withheld
     everything = int(cells.records.sum()) + withheld
     return ColumnLoss(
@@ -101,7 +93,9 @@ def loss_of_column(cells: PublishedCells, ruler: Ruler, *, withheld: int) -> Col
         weight=ruler.weight,
         denominator=ruler.denominator,
         loss=lost / everything if everything else 0.0,
-        told_apart=told_apart(cells.texts, cells.records, ruler, withheld=withheld),
+        told_apart=told_apart(
+            cells.texts, cells.records, ruler, withheld=withheld, ends=cells.readings.ends
+        ),
     )
 
 
@@ -117,28 +111,33 @@ def total_of(losses: Sequence[ColumnLoss], *, records: int) -> tuple[float | Non
     return total * records, percent
 
 
-def entropy_share(
-    columns: Sequence[tuple[PublishedCells, NDArray[np.int64]]], *, withheld: int
-) -> float | None:
-    """Non-uniform entropy over all columns, each with the original records of its codes."""
+def bits_of(
+    cells: PublishedCells, counts: NDArray[np.int64], *, withheld: int
+) -> tuple[float, float] | None:
+    """The bits that a column has lost and those there were, by the original records of its codes.
+
+    None where that is not known. Needs a column of one axis.
+    """
+    total = int(counts.sum())
+    if total != int(cells.records.sum()) + withheld:
+        return None
+    covered = cells.readings.axes[0].records(np.r_[0, np.cumsum(counts)])
+    if (covered <= 0).any():
+        return None
+    kept = cells.records * np.log2(total / covered)
+    present = counts[counts > 0]
+    bits = float(present @ np.log2(total / present))
+    return bits - (float(np.cumsum(kept)[-1]) if kept.size else 0.0), bits  # added up one by one
+
+
+def entropy_share(columns: Sequence[tuple[float, float] | None]) -> float | None:
+    """Non-uniform entropy over all columns, from the bits of each; None where some are not known."""
     lost = there_were = 0.0
-    for cells, counts in columns:
-        total = int(counts.sum())
-        if total != int(cells.records.sum()) + withheld:
+    for column in columns:
+        if column is None:
             return None
-        up_to = np.r_[0, np.cumsum(counts)]
-        kept = 0.0
-        for reading, records in zip(cells.readings, cells.records.tolist(), strict=True):
-            if reading is None or reading.codes is None:
-                return None
-            covered = sum(int(up_to[last + 1] - up_to[first]) for first, last in reading.codes)
-            if covered <= 0:
-                return None
-            kept += records * float(np.log2(total / covered))
-        present = counts[counts > 0]
-        bits = float(present @ np.log2(total / present))
-        there_were += bits
-        lost += bits - kept
+        lost += column[0]
+        there_were += column[1]
     return max(0.0, lost / there_were) if there_were > 0 else 0.0
 
 

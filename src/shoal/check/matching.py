@@ -152,39 +152,38 @@ class TuplesByCode:
         self.order = np.argsort(codes, kind="stable").astype(np.int32)
         self.start = np.searchsorted(codes[self.order], np.arange(size + 1))
         self.place = cells.place.tolist()
-        whole = ((0, size - 1),)
-        self.runs = [
-            () if reading is None else whole if reading.codes is None else reading.codes
-            for reading in cells.readings
-        ]
-        self.covered = [
-            sum(int(self.start[last + 1]) - int(self.start[first]) for first, last in runs if last >= first)
-            for runs in self.runs
-        ]
-        self.members = [
-            np.array([first for first, _ in runs]) if len(runs) > 1 else None for runs in self.runs
-        ]
+        unfit, runs = cells.readings.unfit, cells.readings.axes[0]
+        # a cell of which no codes are known may be any of them, one that does not fit none
+        anything = ~runs.known & ~unfit
+        first, last = np.where(anything, 0, runs.first), np.where(anything, size - 1, runs.last)
+        covered = np.where(last >= first, self.start[last + 1] - self.start[first], 0)
+        self.members = {
+            at: np.array([code for code, _ in its]) for at, its in runs.several.items()
+        }  # of sets, whose runs are single codes, in order
+        for at, members in self.members.items():
+            covered[at] = (self.start[members + 1] - self.start[members]).sum()
+        self.first, self.last = first.tolist(), last.tolist()
+        self.covered = covered.tolist()
 
     def look_up(self, number: int) -> NDArray[np.int32]:
         """The tuples that the cell of a class covers."""
-        runs = [run for run in self.runs[self.place[number]] if run[1] >= run[0]]
-        parts = [self.order[self.start[first] : self.start[last + 1]] for first, last in runs]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.zeros(0, np.int32)
+        place = self.place[number]
+        members = self.members.get(place)
+        if members is not None:
+            return np.concatenate([self.order[self.start[code] : self.start[code + 1]] for code in members])
+        if self.last[place] < self.first[place]:
+            return np.zeros(0, np.int32)
+        return self.order[self.start[self.first[place]] : self.start[self.last[place] + 1]]
 
     def fits(self, number: int, tuples: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Which of some tuples the cell of a class covers."""
         place = self.place[number]
         codes = self.codes[tuples]
-        members = self.members[place]
-        if members is not None:  # a set: its runs are single codes, in order
+        members = self.members.get(place)
+        if members is not None:
             at = np.minimum(np.searchsorted(members, codes), members.size - 1)
             return np.asarray(members[at] == codes)
-        if not self.runs[place]:
-            return np.zeros(tuples.size, dtype=np.bool_)
-        first, last = self.runs[place][0]
-        return np.asarray((codes >= first) & (codes <= last))
+        return np.asarray((codes >= self.first[place]) & (codes <= self.last[place]))
 
 
 def _ranges(start: Integers, width: Integers) -> Integers:

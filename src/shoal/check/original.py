@@ -148,7 +148,7 @@ def _read(
             unjudged.append(name)
         else:
             read = read_column(lines, published_names(ruler, claims.cells), ruler, classes.sizes)
-            cells += by_axis(read, ruler)
+            cells += by_axis(read)
     return classes, cells, unjudged
 
 

@@ -1,4 +1,7 @@
-"""Reads one published cell of one column: what it covers and how much it loses."""
+"""Reads one published cell of one column: what it covers and how much it loses.
+
+What a cell means is said here and nowhere else; `check/readings` reads many at once and must say the same.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,25 @@ from shoal.model.cell import SUPPRESSED, parse_box, parse_range, parse_set, pars
 from shoal.model.column import SET, Column
 from shoal.model.hierarchy import Builder
 
-__all__ = ["NODES", "PLACES", "RANGES", "SETS", "STARS", "Reading", "Ruler", "ruler_of"]
+__all__ = [
+    "NODES",
+    "PLACES",
+    "RANGES",
+    "ROUNDING",
+    "SETS",
+    "STARS",
+    "Reading",
+    "Ruler",
+    "number_of",
+    "place_ruler",
+    "ruler_of",
+]
 
 RANGES, NODES, SETS, STARS, PLACES = "ranges", "nodes", "sets", "stars", "places"
 """How a column is published: number and date ranges, nodes of a tree, sets, values or stars, rectangles."""
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
+"""By how much of itself a range may be wider than its table, since floats are rounded."""
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -119,7 +135,7 @@ class Ruler:
             return None
         found = [side._between(*pair) for side, pair in zip(self.sides, pairs, strict=True)]
         spans = [reading.span for reading in found if reading is not None]
-        if len(spans) != len(pairs) or sum(spans) > 1 + _ROUNDING:
+        if len(spans) != len(pairs) or sum(spans) > 1 + ROUNDING:
             return None
         return Reading(min(1.0, sum(spans)), *(reading.codes for reading in found if reading is not None))
 
@@ -128,7 +144,7 @@ class Ruler:
         if least is None or greatest is None or greatest < least:
             return None
         width = greatest - least
-        if width > self.denominator * (1 + _ROUNDING):
+        if width > self.denominator * (1 + ROUNDING):
             return None  # wider than the whole table
         span = min(1.0, width / self.denominator) if self.denominator > 0 else 0.0
         if self.numbers is None:

@@ -261,7 +261,6 @@ def shown_of(
         assert ruler is not None, "numbers, dates and trees have rulers"
         cells = read_column(table, published_names(ruler, plan.cells), ruler, records)
         unfit = max(unfit, cells.unfit)
-        ends = [(0, -1) if one is None or not one.codes else one.codes[0] for one in cells.readings]
-        both = np.array(ends, np.int32).reshape(-1, 2)[cells.place]
-        low[:, place], high[:, place] = both[:, 0], both[:, 1]
+        runs = cells.readings.axes[0]  # which end before they begin where nothing is known
+        low[:, place], high[:, place] = runs.first[cells.place], runs.last[cells.place]
     return low, high, unfit

@@ -22,7 +22,7 @@ from shoal.check.loss import total_of
 from shoal.check.mix import mix_of
 from shoal.check.passing import RECORDS, ValuesThere, changes
 from shoal.check.persons import Standing
-from shoal.check.ranges import read_spans
+from shoal.check.readings import read_cells
 from shoal.check.risk import persons_of, risk_of
 from shoal.check.ruler import Ruler
 from shoal.check.rules import Close, close_on, rule_on, unit_ruling
@@ -159,14 +159,19 @@ class ClassTally:
         by_cell = pl.DataFrame({"cell": cells, "n": sizes}).group_by("cell").agg(pl.col("n").sum())
         records = by_cell["n"].to_numpy()
         tally.cells.add(by_cell["cell"], records)
-        spans = read_spans(by_cell["cell"], ruler, self.up_to.get(name))
-        bad = np.isnan(spans.span)
-        tally.lost.append(math.fsum(np.where(bad, 1.0, spans.span) * records))
+        readings = read_cells(by_cell.select("cell"), ruler)
+        bad = readings.unfit
+        tally.lost.append(math.fsum(np.where(bad, 1.0, readings.span) * records))
         tally.unfit += int(records[bad].sum())
         tally.different += int(bad.sum())
-        tally.knows &= bool((spans.covered > 0).all())
-        if tally.knows:
-            tally.kept.append(math.fsum(records * np.log2(spans.covered)))
+        up_to = self.up_to.get(name)
+        if up_to is None:
+            tally.knows = False
+        if tally.knows and up_to is not None:
+            covered = readings.axes[0].records(up_to)
+            tally.knows = bool((covered > 0).all())
+            if tally.knows:
+                tally.kept.append(math.fsum(records * np.log2(covered)))
 
     def _mix(self, name: str, codes: Integers, classes: Classes, spread: ValuesThere) -> None:
         by_rank, shares = None, spread.share_by_rank

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "BY",
     "SUPPRESSED",
     "parse_box",
     "parse_counts",
@@ -33,7 +34,8 @@ __all__ = [
 SUPPRESSED = "*"
 _LEADING = ("{", "\\")
 _INSIDE = frozenset(",{}\\")
-_BY = " x "
+BY = " x "
+"""Between the two sides of a rectangle."""
 
 
 def print_value(value: str) -> str:
@@ -74,12 +76,12 @@ def print_box(sides: Sequence[tuple[str, str]]) -> str:
     >>> print_box([("51.2", "51.5"), ("-0.1", "-0.1")])
     '[51.2, 51.5] x -0.1'
     """
-    return _BY.join(print_range(low, high) for low, high in sides)
+    return BY.join(print_range(low, high) for low, high in sides)
 
 
 def parse_box(cell: str) -> list[tuple[str, str]]:
     """Both ends of each side of what `print_box` printed."""
-    return [parse_range(side) for side in cell.split(_BY)]
+    return [parse_range(side) for side in cell.split(BY)]
 
 
 def print_set(members: Iterable[str | None]) -> str | None:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Read = TypeVar("Read")
-SMALL, TOGETHER = 1_000_000, 1
-"""Rows up to which all columns are read together, and how many columns of larger tables are."""
+SMALL, TOGETHER, SOME = 1_000_000, 1, 1 << 21
+"""Rows up to which a table is read at once; of larger ones, how many columns and rows are."""
 
 __all__ = ["compare", "compare_columns"]
 
@@ -28,20 +28,27 @@ def compare(table: pl.DataFrame, read: Callable[[], pl.DataFrame], *, what: str 
 def compare_columns(
     table: pl.DataFrame,
     names: Callable[[], Sequence[str]],
-    read: Callable[[list[str]], pl.DataFrame],
+    read: Callable[[list[str], int, int | None], pl.DataFrame],
     *,
     what: str = "file",
 ) -> None:
-    """The same, some columns at a time: of a large table there is no room for all of it twice."""
+    """The same, some columns and rows at a time: of a large table there is no room for all of it twice.
+
+    `read` gives so many rows of some columns from a row on, where no number is given all there are.
+    """
     _check_shape(list(_read_again(names, what)) == table.columns, what)
-    at_once = max(1, table.width if table.height <= SMALL else TOGETHER)
-    others: list[str] = []
+    is_small = table.height <= SMALL
+    at_once = max(1, table.width if is_small else TOGETHER)
+    others: dict[str, None] = {}
     for first in range(0, table.width, at_once):
-        some = table.select(table.columns[first : first + at_once])
-        found = _read_again(partial(read, some.columns), what)
-        _check_shape(found.schema == some.schema and found.height == some.height, what)
-        others += _others(some, found)
-    _check_cells(others, what)
+        for start in range(0, 1 if is_small else table.height, SOME):
+            some = table[:, first : first + at_once][start : None if is_small else start + SOME]
+            # one row more than there should be, so that none can stand behind the last
+            rows = None if is_small else some.height + (start + some.height == table.height)
+            found = _read_again(partial(read, some.columns, start, rows), what)
+            _check_shape(found.schema == some.schema and found.height == some.height, what)
+            others |= dict.fromkeys(_others(some, found))
+    _check_cells(list(others), what)
 
 
 def _others(table: pl.DataFrame, found: pl.DataFrame) -> list[str]:

@@ -120,7 +120,12 @@ def _write_parquet(
     compare_columns(
         table,
         lambda: pl.scan_parquet(path, glob=False, hive_partitioning=False).collect_schema().names(),
-        lambda names: pl.read_parquet(path, columns=names, glob=False, hive_partitioning=False),
+        lambda names, first, rows: (
+            pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            .select(names)
+            .slice(first, rows)
+            .collect()
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.model.coded import Coded
+from shoal.model.given_back import give_back
 from shoal.model.grouping import Grouping, Groups
 from shoal.model.missing import one_missing
 from shoal.model.plan import Plan
@@ -83,10 +84,12 @@ def _rows(
     del beside
     # those who count persons must know who is behind a line, which the table never says
     source = source[order]
-    its_face = its_face[order]
-    del order
+    shown = pl.Series(its_face[order])
+    del order, its_face
+    give_back()
     # lines of a class share the cells of its face, which was made anew and is shown by every one of them
-    table = pl.DataFrame([*faces[pl.Series(its_face)], *told])
+    table = pl.DataFrame([*faces[shown], *told])
+    del shown
     return table, replace(groups, line=np.arange(source.size, dtype=np.int32), source=source)
 
 
