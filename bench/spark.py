@@ -126,7 +126,8 @@ def main() -> None:
         least, rows = counted.select(pl.col("len").min(), pl.col("len").sum().alias("n")).collect().row(0)
         print(
             f"loss {about.loss_percent:.3f} %, {about.classes:,} classes, the smallest {least}, {rows:,} "
-            f"rows; CPU: {(ours + more) / (own + copy):.2f} times Spark's own group-by and write"
+            f"rows; ratio {about.ratio} ({about.bound_name}); CPU: "
+            f"{(ours + more) / (own + copy):.2f} times Spark's own group-by and write"
         )
         shoal.close_spark(frame)
 

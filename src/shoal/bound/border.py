@@ -36,13 +36,16 @@ from shoal.model.task import Task
 __all__ = [
     "DRAWN",
     "NAME",
+    "QUICKLY",
     "BoxSearch",
     "again",
     "cuts_of_text",
     "is_drawn_as_meant",
+    "paid_in_part",
     "proof_of_shares",
     "prove_in_parts",
     "search_for",
+    "share_of_paid",
     "shares_of_part",
     "text_of_cuts",
 ]
@@ -50,6 +53,7 @@ __all__ = [
 NAME, DRAWN = "border", "border-drawn"
 Codes = NDArray[np.int32]
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Part = tuple[Codes, Integers]
 """Distinct rows with their records."""
 Load = Callable[[], Part]
@@ -165,11 +169,26 @@ def _below(drawn: float, search: BoxSearch, records: int) -> float:
 
 def shares_of_part(part: Part, *, metric: Metric, cuts: Cuts, task: Task, search: BoxSearch) -> float:
     """What the records of one part pay at least, all together, or what those drawn stand for."""
+    return share_of_paid(paid_in_part(part, metric=metric, cuts=cuts, task=task, search=search), search)
+
+
+def share_of_paid(paid: Floats, search: BoxSearch) -> float:
+    """The same from what was found in the part before the cap was known."""
+    if search.every == 1:
+        return math.fsum(paid)
+    return float(search.every * np.minimum(paid, search.cap).sum())
+
+
+def paid_in_part(part: Part, *, metric: Metric, cuts: Cuts, task: Task, search: BoxSearch) -> Floats:
+    """What each row that is drawn of one part pays at least, whatever the cap, in the part's own order.
+
+    Where all are asked, one number: what its records pay together.
+    """
     codes, count = part
     drawn = _drawn(codes, count, search.every, task.seed)
     asked = np.flatnonzero(drawn)
     if asked.size == 0:
-        return 0.0
+        return np.zeros(0)
     held, inside = count[asked], np.full(asked.size, np.inf)
     if int(count.sum()) >= task.k:
         tiles = cut_tiles(codes, count, metric)
@@ -191,10 +210,8 @@ def shares_of_part(part: Part, *, metric: Metric, cuts: Cuts, task: Task, search
     if task.withhold:
         share = np.minimum(share, float(metric.most.sum()))
     if not np.isfinite(share).all():
-        return 0.0
-    if search.every == 1:
-        return float(share @ held)
-    return float(search.every * np.minimum(share, search.cap).sum())
+        return np.zeros(0)
+    return np.array([share @ held]) if search.every == 1 else share
 
 
 def _drawn(codes: Codes, count: Integers, every: int, seed: int) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ import polars as pl
 from shoal.engines import Engine
 from shoal.engines.parts import HoldsLittle, in_unit
 from shoal.engines.persons import stop_where_counts_fill
-from shoal.engines.spark.bound import prove_on_workers
+from shoal.engines.spark.bound import prove_by_parts
 from shoal.engines.spark.few import group_few
 from shoal.engines.spark.finish import finish, may_be_weights
 from shoal.engines.spark.group import group_parts
@@ -167,11 +167,11 @@ class Spark(HoldsLittle):
         prove: Callable[..., Proof | None],
         grouping: PartsSolved | None = None,
     ) -> Proof | None:
-        """Of few tuples as in memory, else that of a stream; quick has none, which would take longer."""
+        """Of few tuples as in memory, else that of a stream."""
         if coded.whole is None:
             assert grouping is not None, "parts were grouped before"
             loss = self.value("loss", coded, grouping) / coded.total
-            proof = None if task.effort.level == "quick" else prove_on_workers(coded, task, loss)
+            proof = prove_by_parts(coded, task, grouping, loss)
             coded.rows.close()
             return proof
         return prove(coded.whole, grouping=None if grouping is None else grouping.whole)

@@ -29,7 +29,15 @@ def with_account(arrays: list[Any], names: Sequence[str], account: Account) -> A
     return pa.concat_tables([line, table])
 
 
-def account_of(columns: Sequence[Column], faces: Faces, *, part: int, steps: int, withheld: int) -> Account:
+def account_of(
+    columns: Sequence[Column],
+    faces: Faces,
+    *,
+    part: int,
+    steps: int,
+    withheld: int,
+    paid: tuple[tuple[int, str], ...] = (),
+) -> Account:
     """What the groups of a part show and lose."""
     metric = pack([(axis, column.weight) for column in columns for axis in column.axes])
     lows, highs, losses, stars = [], [], [], []
@@ -53,6 +61,7 @@ def account_of(columns: Sequence[Column], faces: Faces, *, part: int, steps: int
         high=tuple(highs),
         lost=tuple(losses),
         starred=tuple(stars),
+        paid=paid,
     )
 
 
@@ -67,4 +76,4 @@ def accounts_in(published: Any) -> tuple[Account, ...]:
 
 
 def _fixed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_fixed, value)) if isinstance(value, list) else value

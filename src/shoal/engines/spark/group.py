@@ -20,6 +20,7 @@ from shoal.encode.keys import unpack_keys
 from shoal.encode.part import Rows
 from shoal.engines.parts import LARGE, PartTask, Work, solve_part, too_heavy, withhold_in_parts
 from shoal.engines.spark.accounts import account_of, accounts_in, with_account
+from shoal.engines.spark.bound import Looking, look_at_tuples, looking_for
 from shoal.engines.spark.finish import counted_fields, fields_by_group, solved_names, solved_schema
 from shoal.engines.spark.obey import Obeying
 from shoal.engines.spark.route import (
@@ -27,8 +28,8 @@ from shoal.engines.spark.route import (
     Routing,
     lighten,
     routed,
-    rows_alone,
     rows_by_part,
+    tuples_alone,
     which_alone,
 )
 from shoal.engines.spark.send import of_batches, of_group
@@ -36,6 +37,7 @@ from shoal.engines.spark.tuples import key_names, line_names, seen_of
 from shoal.engines.spark.values import ACCOUNT, TIMES, InSpark, Kept, PartsSolved
 from shoal.errors import BrokenPromise, DataError
 from shoal.group.parts.rules import joined_until
+from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping
 from shoal.model.plan import Plan
 from shoal.model.task import Task, quiet
@@ -58,6 +60,7 @@ class _Solving:
     task: Task
     work: Work
     alone: Integers
+    looking: Looking | None = None
 
     @property
     def names(self) -> list[str]:
@@ -68,7 +71,7 @@ class _Solving:
 def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolved:
     """Count parts, join what cannot stand alone, group each."""
     assert coded.cuts is not None, "a table of many tuples is cut"
-    task = withhold_in_parts(task, plan)
+    asked, task = task, withhold_in_parts(task, plan)
     task.progress("counting parts", 0.0)
     parts = coded.cuts.parts
     keys = len(key_names(coded.coder))
@@ -84,9 +87,9 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
         joined, routing = lighten(coded, routing, swollen, plan)
         if routing.alone.size and coded.is_ruled:
             raise too_heavy(plan)
-        if routing.alone.size:
-            alone = rows_alone(coded, routing)
-            rows, records = rows - alone[0], records - alone[1]
+    alone = tuples_alone(coded, routing)
+    taken = alone.by_part(routing)
+    rows, records = rows - taken[0], records - taken[1]
     obey = Obeying(coded, routing) if coded.is_ruled else None
 
     def suffices(some: list[int]) -> bool:
@@ -101,13 +104,15 @@ def group_parts(coded: InSpark, task: Task, plan: Plan, work: Work) -> PartsSolv
     quiet_task = replace(task, threads=1, progress=quiet)
     about = replace(coded.about, carried=())  # what rules see was looked up
     task.progress(f"grouping {len(blocks):,} parts", 0.0)
-    solving = _Solving(about, quiet_task, work, routing.alone)
+    looking = looking_for(coded, asked, alone)
+    solving = _Solving(about, quiet_task, work, routing.alone, looking)
     kept = Kept(_solved(coded, replace(routing, block=block), joined, solving))
     accounts = accounts_in(kept.frame)
     withheld = sum(one.withheld for one in accounts)
     if sum(one.records for one in accounts) + withheld != coded.total:
         raise BrokenPromise("Every row is published or withheld.")
-    return PartsSolved(kept, accounts, withheld, sum(one.steps for one in accounts))
+    steps = sum(one.steps for one in accounts)
+    return PartsSolved(kept, accounts, withheld, steps, looked=looking is not None)
 
 
 def _solved(coded: InSpark, routing: Routing, joined: NDArray[np.bool_], solving: _Solving) -> Any:
@@ -172,7 +177,14 @@ def solve_rows(solving: _Solving, block: int, table: Any) -> Any:
         (keys[-1],) if has_unit else (),
         seen_of(keys[own : many - has_unit], about),
     )
-    found = solve_part(rows, about, solving.task, solving.work)
+    paid: list[tuple[int, str]] = []
+
+    def work(task: Task, coded: Coded) -> Grouping:
+        if solving.looking is not None:
+            paid.extend(look_at_tuples(solving.looking, coded))
+        return solving.work(task, coded)
+
+    found = solve_part(rows, about, solving.task, work)
     pieces = found.pieces
     kept = np.flatnonzero(pieces.group >= 0)
     place, row = pa.array(pieces.group[kept]), pa.array(pieces.row[kept])
@@ -183,7 +195,12 @@ def solve_rows(solving: _Solving, block: int, table: Any) -> Any:
     if counted:
         arrays += counted_fields(about.plan, pieces.records[kept], pieces.row[kept])
     account = account_of(
-        about.coder.columns, found.faces, part=block, steps=found.steps, withheld=found.withheld
+        about.coder.columns,
+        found.faces,
+        part=block,
+        steps=found.steps,
+        withheld=found.withheld,
+        paid=tuple(paid),
     )
     told = with_account(arrays, solving.names, account)
     if joined:

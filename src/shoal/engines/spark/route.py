@@ -22,6 +22,7 @@ from shoal.model.plan import Plan
 
 __all__ = [
     "MOST_TASKS",
+    "Alone",
     "Routing",
     "count_parts",
     "keep_alone",
@@ -29,8 +30,8 @@ __all__ = [
     "route_all",
     "route_rows",
     "routed",
-    "rows_alone",
     "rows_by_part",
+    "tuples_alone",
     "which_alone",
 ]
 
@@ -55,6 +56,30 @@ class Routing:
     def only(self, parts: NDArray[np.bool_]) -> Routing:
         """The same for the rows of some parts."""
         return replace(self, block=np.where(parts, self.block, -1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alone:
+    """Tuples that stand alone, by their keys in rising order, with the rows and the records of each."""
+
+    keys: Integers
+    rows: Integers
+    records: Integers
+
+    @classmethod
+    def none(cls, keys: int) -> Alone:
+        """None, of so many keys."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(np.zeros((keys, 0), dtype=np.int64), nothing, nothing)
+
+    def by_part(self, routing: Routing) -> tuple[Integers, Integers]:
+        """The rows and the records that they take from every part."""
+        part = parts_of(unpack_keys(self.keys, routing.sizes), routing.cuts)
+        rows, records = (
+            np.rint(np.bincount(part, held, routing.cuts.parts)).astype(np.int64)
+            for held in (self.rows, self.records)
+        )
+        return rows, records
 
 
 def rows_by_part(coded: InSpark, routing: Routing) -> tuple[Integers, Integers]:
@@ -125,11 +150,13 @@ def lighten(
     return joined, replace(routing, alone=keys[:, np.lexsort(keys[::-1])])
 
 
-def rows_alone(coded: InSpark, routing: Routing) -> tuple[Integers, Integers]:
-    """The rows of tuples that stand alone, by part, and their records."""
+def tuples_alone(coded: InSpark, routing: Routing) -> Alone:
+    """The tuples that stand alone, and how much of the table they are."""
     from pyspark.sql import functions as f
 
     names = key_names(coded.coder)
+    if not routing.alone.size:
+        return Alone.none(len(names))
     times = [] if coded.about.plan.whom.count is None else [TIMES]
     some = coded.rows.frame.select(*names, *times).mapInArrow(
         of_batches(keep_alone, routing), ", ".join(f"{name} bigint" for name in (*names, *times))
@@ -137,12 +164,9 @@ def rows_alone(coded: InSpark, routing: Routing) -> tuple[Integers, Integers]:
     asked = some.groupBy(*names).agg(f.count(f.lit(1)).alias("n"), coded.records.alias("r"))
     arrived = collected(asked, "counting tuples")
     keys = np.stack([arrived.column(name).to_numpy() for name in names])
-    part = parts_of(unpack_keys(keys, routing.sizes), routing.cuts)
-    rows, records = (
-        np.rint(np.bincount(part, arrived.column(name).to_numpy(), routing.cuts.parts)).astype(np.int64)
-        for name in ("n", "r")
-    )
-    return rows, records
+    order = np.lexsort(keys[::-1])
+    rows, records = (arrived.column(name).to_numpy().astype(np.int64)[order] for name in ("n", "r"))
+    return Alone(np.ascontiguousarray(keys[:, order]), rows, records)
 
 
 def keep_alone(about: Routing, batches: Iterator[Any]) -> Iterator[Any]:

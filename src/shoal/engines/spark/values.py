@@ -149,7 +149,8 @@ class Account:
 
     Per axis: `low` and `high` are the least and the greatest code that cells of numbers show, -1 where none
     do; `lost` is what cells that show something lose, by the original's ruler, and `starred` what those
-    lose that mix missing with present.
+    lose that mix missing with present. Where a bound was looked for meanwhile, `paid` is what was found
+    (`bound/border`, `paid_in_part`) in each part of the cuts that was grouped here, as bytes in letters.
     """
 
     part: int
@@ -161,16 +162,21 @@ class Account:
     high: tuple[int, ...]
     lost: tuple[float, ...]
     starred: tuple[float, ...]
+    paid: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartsSolved:
-    """The groups of all parts: published rows where Spark keeps them, and what each part says."""
+    """The groups of all parts: published rows where Spark keeps them, and what each part says.
+
+    `looked` is whether they say what their records pay at least.
+    """
 
     rows: Kept
     accounts: tuple[Account, ...]
     withheld: int
     steps: int
+    looked: bool = False
     whole: Grouping | None = None
     proof: Proof | None = None
     objective: str | None = None

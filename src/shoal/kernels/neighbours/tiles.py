@@ -137,6 +137,7 @@ class Listing(NamedTuple):
     bar: Any
     stack: Any
     gaps: Any
+    box: Any
 
 
 def listing_for(tiles: Tiles, most: int) -> Listing:
@@ -153,6 +154,7 @@ def listing_for(tiles: Tiles, most: int) -> Listing:
         bar=np.empty(TOGETHER, dtype=np.uint16),
         stack=np.empty(2 * tiles.node.size + 64, dtype=np.int64),
         gaps=np.empty(2 * tiles.node.size + 64),
+        box=np.empty((2, tiles.codes.shape[1]), dtype=np.int32),
     )
 
 
@@ -191,14 +193,25 @@ def _cell(codes, metric, row, axis):
 
 
 @inner
-def _gap(metric, low, high, one, other):
-    """No row of a node is nearer to one of the other than this."""
+def _box(codes, rows, box):
+    """The box of some rows, which lie closer together than all of their tile where they are few of it."""
+    for axis in range(codes.shape[1]):
+        least = greatest = codes[rows[0], axis]
+        for row in rows[1:]:
+            least = min(least, codes[row, axis])
+            greatest = max(greatest, codes[row, axis])
+        box[0, axis], box[1, axis] = least, greatest
+
+
+@inner
+def _gap(metric, box, low, high, node):
+    """No row of a node is nearer to one of a box than this."""
     total = 0.0
     for axis in range(low.shape[1]):
-        if high[one, axis] < low[other, axis]:
-            total += span(metric, axis, np.int32(high[one, axis]), np.int32(low[other, axis]))
-        elif high[other, axis] < low[one, axis]:
-            total += span(metric, axis, np.int32(high[other, axis]), np.int32(low[one, axis]))
+        if box[1, axis] < low[node, axis]:
+            total += span(metric, axis, box[1, axis], np.int32(low[node, axis]))
+        elif high[node, axis] < box[0, axis]:
+            total += span(metric, axis, np.int32(high[node, axis]), box[0, axis])
     return total
 
 
@@ -300,8 +313,9 @@ def near_lists(tiles, metric, tile, asked, most, listing):
     quick = tiles.quick
     sieve, units = tiles.sieve, listing.units
     sieved = sieve.most.size > 0
-    bar = listing.bar
+    bar, box = listing.bar, listing.box
     queries = asked.size
+    _box(codes, asked, box)
     for q in range(queries):
         many[q] = 0
         limit[q] = np.inf
@@ -320,7 +334,7 @@ def near_lists(tiles, metric, tile, asked, most, listing):
         other = child[above] + 1 if child[above] == node else child[above]
         depth -= 1
         stack[depth] = other  # the nearest are on top
-        gaps[depth] = _gap(metric, low, high, own, other)
+        gaps[depth] = _gap(metric, box, low, high, other)
         node = above
     stack[top] = own
     gaps[top] = 0.0
@@ -335,8 +349,8 @@ def near_lists(tiles, metric, tile, asked, most, listing):
             continue
         if tiles.tile_of[node] < 0:
             left = child[node]
-            one = _gap(metric, low, high, own, left)
-            two = _gap(metric, low, high, own, left + 1)
+            one = _gap(metric, box, low, high, left)
+            two = _gap(metric, box, low, high, left + 1)
             nearer = 1 if two < one else 0
             stack[top] = left + 1 - nearer
             gaps[top] = one if nearer else two
