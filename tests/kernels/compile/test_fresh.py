@@ -65,6 +65,15 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(kernels):
     assert ask(kernels) == "6 Counter()"
 
 
+def test_so_is_one_that_stands_elsewhere_and_calls_ours(kernels):
+    (kernels.parent.parent / "mine.py").write_text(OUTER)
+    words = "from mine import two; print(two(1), two.stats.cache_hits); raise SystemExit; "
+    assert ask(kernels, words) == "4 Counter()"
+    assert ask(kernels, words).startswith("4 Counter({")
+    (kernels / "deep" / "inside.py").write_text(INSIDE.format(more=2))
+    assert ask(kernels, words) == "6 Counter()"
+
+
 @pytest.mark.parametrize(
     "name", ["CacheImpl._locator_classes", "IndexDataCacheFile", "IndexDataCacheFile._save_index"]
 )
@@ -159,7 +168,10 @@ def test_others_are_kept_as_before(tmp_path):
     def function(x):
         return x
 
-    assert fresh._Marked.from_function(function, __file__) is None
+    other = tmp_path / "other.py"
+    other.write_bytes(b"import numba  # \xff\n")
+    for file in (other, tmp_path / "none.py", "<string>"):
+        assert fresh._Marked.from_function(function, str(file)) is None
 
 
 @pytest.mark.parametrize("moment", ["_load_index", "_save_index", "_save_data"])

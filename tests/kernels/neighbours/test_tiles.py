@@ -6,22 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from numba import njit
 from numpy.typing import NDArray
 
 from every_kind import Small
-from shoal.kernels.compile.whole import AsWhole
+from shoal.kernels.compile.decorators import entry
+from shoal.kernels.distance.single import slack_for
 from shoal.kernels.distance.spans import distance
 from shoal.kernels.neighbours import tiles as cut
-from shoal.kernels.neighbours.tiles import SLACK, cut_tiles, listing_for, near_lists
+from shoal.kernels.neighbours.tiles import cut_tiles, listing_for, near_lists
 from shoal.model.coded import Metric, pack
 from shoal.model.column import LINE, Axis
 from tables import coded_of, many_columns
 
 
-@njit(
-    pipeline_class=AsWhole
-)  # kept by nobody: what Numba keeps of a test does not know when kernels change
+@entry
 def list_them(tiles, metric, tile, asked, most, listing):
     near_lists(tiles, metric, tile, asked, most, listing)
 
@@ -58,6 +56,8 @@ def test_rows_that_are_asked_by_themselves_miss_no_nearer_row(
                 far = listing.far[q, : listed.size]
                 assert far == pytest.approx(apart[row, listed], rel=1e-5, abs=1e-6)
                 others = np.setdiff1d(np.arange(tiles.place.size), [*listed, row])
-                assert (apart[row, others] >= listing.limit[q] - SLACK * metric.most.sum()).all()
+                assert (
+                    apart[row, others] >= listing.limit[q] - slack_for(metric.most.size, metric.most.sum())
+                ).all()
                 left_out += others.size
     assert left_out > 5000

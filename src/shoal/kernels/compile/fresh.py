@@ -95,11 +95,15 @@ def _read(source: Path, kernels: Path) -> tuple[str, tuple[Path, ...]]:
     """
     raw = source.read_bytes()
     names: set[str] = set()
-    for place, inside, whole in IMPORTED.findall(raw.decode()):
+    for place, inside, whole in IMPORTED.findall(raw.decode(errors="replace")):
         names |= {whole or place, *(f"{place}.{name}" for name in re.findall(r"\w+", inside))}
     places = [kernels.joinpath(*name.split(".")) for name in names]
     files = {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")}
     return hashlib.sha256(raw).hexdigest(), tuple(file for file in files if file.is_file())
+
+
+def _is_made_of_ours(file: Path) -> bool:
+    return file.is_file() and bool(_read(file, KERNELS)[1])
 
 
 class _Marked:
@@ -114,8 +118,8 @@ class _Marked:
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> _Marked | None:
-        """How a kernel of ours is kept fresh; None for all other functions."""
-        if KERNELS not in Path(file).parents:
+        """How a kernel of ours is kept fresh, or one made of ours, as tests have; None for all others."""
+        if KERNELS not in Path(file).parents and not _is_made_of_ours(Path(file)):
             return None
         found = (kind.from_function(function, file) for kind in _usual)
         folder = next((one.get_cache_path() for one in found if one is not None), None)
