@@ -221,6 +221,14 @@ def test_the_key_is_in_its_file_alone():
     assert "pseudonymous, not anonymous" in Path("report.html").read_text()
 
 
+def test_a_release_that_is_refused_leaves_no_key():
+    """Whether an identifier repeats too often in a class is known only when the classes are."""
+    frame = FRAME.with_columns(pl.lit("ann").alias("doctor"))
+    with pytest.raises(shoal.TooFewPersons):
+        release_of(frame, identifier=("doctor",))
+    assert list(Path().iterdir()) == []
+
+
 def test_nothing_is_written_over_the_key():
     release = release_of(key="key.csv")
     before = Path("key.csv").read_bytes()

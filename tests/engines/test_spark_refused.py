@@ -42,6 +42,14 @@ def test_other_frames_and_columns_are_refused(spark: Any) -> None:
         shoal.anonymize(on(spark, named), identifier=("who",), **mixed_words())
 
 
+def test_a_list_tells_nobody_apart_and_its_column_is_named(spark: Any) -> None:
+    frame = mixed_table(60).with_columns(pl.Series("who", [["zqcanary", "ann"]] * 60))
+    with pytest.raises(shoal.DataError, match="Column 'who' is of the type List") as error:
+        shoal.anonymize(on(spark, frame), **mixed_words(unit="who"))
+    assert error.value.column == "who"
+    said_by(error.value, "zqcanary")
+
+
 def test_a_failing_worker_says_no_cell(
     spark: Any, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

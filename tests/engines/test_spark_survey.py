@@ -10,14 +10,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.engines import spark
 from shoal.engines.spark.survey import N, _records, _rows_counted, _ToCount, count_cells, open_frame
 from shoal.engines.spark.values import SparkTable
 from shoal.errors import DataError
-from shoal.model.marks import sum_of_rows
+from shoal.model.marks import mark_of_rows, marked_columns, sum_of_rows
 from shoal.model.plain import counts_of
 from shoal.model.plan import Plan
+from shoal.model.receipt import Receipt
 from shoal.read import spark as own_spark
+from shoal.run.findings import Whole, original_finding
 
 
 @pytest.mark.parametrize(
@@ -70,6 +73,19 @@ def test_workers_add_rows_up_to_the_mark_that_verify_makes() -> None:
     table = cells.rename({"age": "c0", "town": "c1"}).to_arrow()
     lines = list(count_cells(about, iter(table.to_batches(max_chunksize=50))))
     assert lines[-1].column("mark")[0].as_py() == sum_of_rows(cells, "ab" * 32).astype("<u8").tobytes()
+
+
+@pytest.mark.parametrize("words", [{"count": "persons(n)"}, {"count": "n", "unit": "who"}])
+def test_verify_marks_the_columns_that_count_whom_a_plan_counts(words: dict[str, Any]) -> None:
+    frame = pl.DataFrame({"age": [1, 2, 3, 4], "n": [2, 2, 3, 2], "who": ["a", "b", "c", "d"]})
+    certificate = shoal.anonymize(frame, k=2, quasi=["age"], **words).certificate
+    names = marked_columns(frame, ["age", *Plan(k=2, quasi=("age",), **words).whom.columns])
+    salt = "ab" * 32
+    mark = mark_of_rows(sum_of_rows(frame.select(names), salt), names, 4, salt)
+    said = original_finding(certificate, Whole(frame), Receipt(salt, mark))
+    assert said.holds is True
+    other = frame.with_columns(n=pl.Series([2, 2, 3, 3]))
+    assert original_finding(certificate, Whole(other), Receipt(salt, mark)).holds is False
 
 
 class _Frame:

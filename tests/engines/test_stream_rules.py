@@ -150,6 +150,16 @@ def test_persons_spread_over_parts_are_counted_once(part: int, kind: str) -> Non
     assert again.table.collect().equals(found.table.collect())
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+def test_a_list_tells_nobody_apart_and_its_column_is_named(engine: str) -> None:
+    who = pl.Series("who", [["zqcanary", "ann"]] * 100)
+    named = mixed_table(100).with_columns(who)
+    with pytest.raises(shoal.DataError, match="Column 'who' is of the type List") as error:
+        shoal.anonymize(named, engine=engine, **mixed_words(method="mondrian", unit="who"))
+    assert error.value.column == "who"
+    assert "zqcanary" not in str(error.value)
+
+
 def test_missing_persons_may_all_be_one() -> None:
     frame = mixed_table(1000)
     who = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("?")).otherwise(pl.int_range(pl.len()))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import time, timedelta
 
 import numpy as np
 import polars as pl
@@ -111,7 +111,8 @@ def test_persons_are_told_apart_by_what_names_them() -> None:
     assert whole[1] != 0
     assert np.array_equal(whole, numbers_of_persons(pa.chunked_array([[7, 0, None, -9]]), ("-9",)))
     some = [[b"\xff", b"a", b"a", None], [timedelta(1), timedelta(2), timedelta(2), None]]
-    for other in ([1.5, -0.0, 0.0, None], [True, False, False, None], *some):
+    clocks = [time(1, 2, 3, 1), time(1, 2, 3, 2), time(1, 2, 3, 2), None]
+    for other in ([1.5, -0.0, 0.0, None], [True, False, False, None], clocks, *some):
         found = numbers_of_persons(pa.array(other), ())
         assert found[1] == found[2] != found[0]
         assert found[3] == 0

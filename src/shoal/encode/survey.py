@@ -159,6 +159,8 @@ def _encode_column(frame: pl.DataFrame, name: str, plan: Plan) -> tuple[Column, 
 def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
     check_named(plan.columns, frame.columns)
     plan.whom.check_against(frame.columns)
+    if plan.whom.unit is not None:
+        check_plain(frame[plan.whom.unit])
     for name in (*plan.sensitive, *plan.keep):
         if name in plan.sensitive or not frame[name].dtype.is_nested():  # lists may be kept, in Parquet
             check_plain(frame[name])

@@ -132,10 +132,10 @@ def anonymize(
         reached = reach(plan, objective, at.value, seen, grouping)
         del coded, found
         progress("recoding", 0.0)
-        keep_key()
         table, seen, grouping = at.when_proved(table, seen, grouping, plan)
         published = at.recode(table, seen, grouping, plan, progress)
         repeats = at.whom(table, published, plan, seen)
+        keep_key()  # the last that may be refused is behind us
         table, seen, grouping = at.when_published(table, seen, grouping, plan)
         progress("checking", 0.0)
         verdict = at.check(table, published, plan, seen, progress, withheld=grouping.withheld)

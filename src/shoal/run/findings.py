@@ -28,6 +28,7 @@ from shoal.model.plan import Plan
 from shoal.model.receipt import Receipt, fingerprint
 from shoal.model.task import Effort, Task, quota
 from shoal.model.verdict import GIVE, Finding
+from shoal.model.whom import Whom
 from shoal.read.hierarchy import parse_builder
 from shoal.read.scan import Scan
 
@@ -270,9 +271,9 @@ def original_finding(certificate: Certificate, original: Scan | Whole, receipt: 
         return Finding("original", False, "The receipt belongs to another release.")
     if receipt.original.startswith(ANY_ORDER):
         told = certificate.plan
+        whom = Whom.read(unit=told.unit, count=told.count)
         names = marked_columns(
-            original.like,
-            [*told.quasi, *told.sensitive, *told.keep, *told.identifier, told.unit, told.count],
+            original.like, [*told.quasi, *told.sensitive, *told.keep, *told.identifier, *whom.columns]
         )
         sums = (sum_of_rows(part, receipt.salt).astype("<u8").tobytes() for part in original.frames(names))
         mark = mark_of_rows(added(sums), names, original.rows, receipt.salt)

@@ -16,7 +16,7 @@ __all__ = ["key_of"]
 
 
 def key_of(plan: Plan, path: str | os.PathLike[str] | None) -> tuple[Key | None, Callable[[], None]]:
-    """The key that a plan needs, and how to keep it; a new one is kept when it is about to be used."""
+    """The key that a plan needs, and how to keep it; a new one is kept when nothing is refused any more."""
     if plan.pseudonym is None:
         if path is not None:
             raise PlanError(

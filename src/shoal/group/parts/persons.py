@@ -44,7 +44,7 @@ def numbers_of_persons(cells: Any, marks: tuple[str, ...]) -> NDArray[np.int64]:
             "which cannot be compared. Give it a plain type first, such as text or numbers.",
             field="unit",
         )
-    if series.dtype == pl.Duration:
+    if isinstance(series.dtype, pl.Duration | pl.Time):  # of which texts do not tell all
         series = series.to_physical()
     missing = series.is_null().to_numpy()
     if series.dtype.is_integer() and series.dtype not in {pl.UInt64, pl.Int128}:
