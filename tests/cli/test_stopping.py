@@ -38,6 +38,8 @@ if ignored == "ignored":
     signal.signal(int(number), signal.SIG_IGN)
 elif int(number) == signal.SIGINT:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+else:
+    signal.signal(int(number), signal.SIG_DFL)  # nohup ignores one of them
 real = getattr(os, function)
 def call(*args):
     result = real(*args)
@@ -104,6 +106,8 @@ def test_only_the_first_of_many_signals_is_raised():
     heard = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in heard}
     try:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)  # nohup ignores one of them
         listen()
         with pytest.raises(Stopped):
             os.kill(os.getpid(), signal.SIGHUP)
