@@ -248,10 +248,15 @@ def test_categories_are_those_that_stand_in_the_table():
     assert all(field.metadata is None for field in in_arrow.schema)
 
 
-def test_a_type_that_cannot_be_made_anew_is_refused_before_any_work():
+@pytest.mark.parametrize("engine", ["memory", "stream"])
+@pytest.mark.parametrize("role", ["keep", "identifier"])
+def test_a_type_that_cannot_be_made_anew_is_refused_before_any_work(engine, role):
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "x": pl.Series([1, 2, 3, 4], dtype=pl.Int128)})
-    with pytest.raises(shoal.DataError, match="'x' is of the type Int128"):
-        shoal.anonymize(frame, k=2, quasi=["age"], keep=["x"])
+    words = {"k": 2, "quasi": ["age"], role: ["x"], "engine": engine, "method": "mondrian"}
+    for given in (frame, frame.lazy()):
+        with pytest.raises(shoal.DataError, match="'x' is of the type Int128") as refused:
+            shoal.anonymize(given, **words)
+        assert refused.value.column == "x"
 
 
 def test_texts_that_stand_often_are_copied_once():

@@ -141,11 +141,25 @@ def scan_frame(frame: Any, scratch: str | None = None) -> Scan:
     if isinstance(frame, pa.dataset.Dataset):
         return _scan(frame.schema, frame.count_rows(), _of_dataset(frame), None)
     _, table = to_polars(frame)
+    _check_types(table.clear())
 
     def opens(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         yield from table.select(names).to_arrow().to_batches(max_chunksize=BATCH)
 
-    return _scan(table.to_arrow().schema, table.height, opens, None)
+    return _scan(table.clear().to_arrow().schema, table.height, opens, None)
+
+
+def _check_types(table: pl.DataFrame) -> None:
+    """Refuse columns that Arrow does not know, which a table in batches is made of."""
+    for column in table:
+        try:
+            column.to_arrow()
+        except pa.ArrowException:
+            raise DataError(
+                f"Column {column.name!r} is of the type {column.dtype.base_type().__name__}, which cannot "
+                "be published. Give it a plain type first, such as text or numbers.",
+                column=column.name,
+            ) from None
 
 
 def _scan(schema: Any, rows: int, opens: Opens, place: Path | None) -> Scan:
@@ -254,6 +268,7 @@ def _scan_lazy(lazy: pl.LazyFrame, folder: Path) -> Scan:
     packed = Nameless(folder)
     try:
         writer = None
+        _check_types(pl.DataFrame(schema=lazy.collect_schema()))
         for frame in _collected(lazy):
             table = frame.to_arrow()
             if writer is None:
