@@ -54,7 +54,7 @@ def run(
 ):
     orders = orders_of(coded)
     share = np.zeros(0) if share is None else share
-    more = (with_sweep, tries, orders, None, 7, heat, share)
+    more = (orders, None, with_sweep, tries, 7, heat, share)
     return improve_block(coded.codes, coded.metric, *pieces, k, quota, coded.weight, *more)
 
 

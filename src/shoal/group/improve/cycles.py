@@ -18,9 +18,10 @@ Method
     boxes, a row changes places with the best row of a near group instead; labels have no order, and as
     many steps do so as columns are labels. A step is one rebuild tried, or some changes of places.
     Where there are many steps, groups may become worse at first, by less and less as the end comes
-    near: that leads out of valleys. The best of all rounds is what remains. An effort of a level is one
-    such cycle; one in seconds or steps is a row of cycles, each twice as long as the last and begun at
-    the best so far, so that it may end at any step.
+    near: that leads out of valleys. The best of all rounds is what remains, and is finished: the boxes
+    of its groups are filled anew, as cheaply as they can be, swept, and filled once more. An effort of
+    a level is one such cycle; one in seconds or steps is a row of cycles, each twice as long as the
+    last and begun at the best so far, so that it may end at any step.
 
 Cost
     A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes, a change of
@@ -42,6 +43,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from os import cpu_count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +52,7 @@ from shoal.group.improve.blocks import cut_blocks
 from shoal.group.improve.dive import dive
 from shoal.kernels.distance.spans import group_losses
 from shoal.kernels.improve import first_run
-from shoal.kernels.improve.block import LISTED, Found, improve_block
+from shoal.kernels.improve.block import LISTED, Found, finish_block, improve_block
 from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, draw_orders, near_rows
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, TREE
@@ -68,6 +70,9 @@ WORK = {"quick": 1.0e6, "normal": 10e6, "thorough": 110e6}
 PER_RECORD, AT_K = {"quick": 60, "normal": 215, "thorough": 15_000}, 100
 """No more work than this per record, in the same unit, and twice as much at this k: small tables are done
 sooner."""
+WHOLE, FINISHED = 4 * BLOCK, 100_000
+"""Pieces in a block when all is finished; with a quick effort they are as few as before, and nothing is
+finished with more distinct rows than this."""
 ROUND, WIDE_ROUND = 0.4e6, 0.15e6
 """Work between two cuts, per block, in the same unit; less where groups of many columns stand in the way
 of any cut."""
@@ -89,6 +94,15 @@ PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
+
+
+class Steps(NamedTuple):
+    """The steps of one round, if it begins with a sweep, the heat, and what each row gives to a bound."""
+
+    steps: int
+    with_sweep: bool
+    heat: float
+    shares: NDArray[np.float64]
 
 
 def steps_of(effort: Effort, *, k: int, groups: int, of_trees: bool = False) -> int | None:
@@ -156,21 +170,28 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             if steps == start + cycle and number:
                 start, cycle = steps, 2 * cycle
                 loss, pieces = least, best
-            parts = _cut(coded, pieces, gaps, random)
+            parts = _cut(coded, pieces, gaps, random, BLOCK)
             now = min(len(parts) * max(1, int(work / work_of(task.k))), start + cycle - steps)
             if most is not None:
                 now = min(now, most - steps)
-            with_sweep = number % SWEEP_EVERY == 0 or steps + now == start + cycle
             full = min(1.0, cycle / (MANY * many))
-            heat = hottest * full * (1.0 - (steps - start) / max(1, cycle)) ** 2
-            jobs = _start(pool, coded, pieces, task, parts, near, random, now, with_sweep, heat, shares)
-            pieces, won = _join(jobs)
+            doing = Steps(
+                now,
+                number % SWEEP_EVERY == 0 or steps + now == start + cycle,
+                hottest * full * (1.0 - (steps - start) / max(1, cycle)) ** 2,
+                shares,
+            )
+            pieces, won = _join(_start(pool, coded, pieces, task, parts, near, random, doing))
             loss -= won
             steps += now
             number += 1
             idle = 0 if won else idle + now
             if loss < least:
                 least, best = loss, pieces
+        is_quick = task.effort.level == "quick"
+        if least > enough and (coded.distinct <= FINISHED or not is_quick):
+            parts = _cut(coded, best, gaps, random, BLOCK if is_quick else WHOLE)
+            best, _ = _join(_start(pool, coded, best, task, parts, near, random, None))
     return Grouping.of_pieces(
         *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
     )
@@ -208,7 +229,7 @@ def _gaps(coded: Coded) -> list[NDArray[np.float64]]:
 
 
 def _cut(
-    coded: Coded, pieces: Pieces, gaps: list[NDArray[np.float64]], random: np.random.Generator
+    coded: Coded, pieces: Pieces, gaps: list[NDArray[np.float64]], random: np.random.Generator, block: int
 ) -> list[NDArray[np.int64]]:
     """The pieces of each block; groups stay whole, withheld pieces stand alone."""
     distinct, group, _ = pieces
@@ -220,7 +241,7 @@ def _cut(
     size = np.diff(np.r_[starts, order.size])
     codes = coded.codes[distinct[order]]
     middle = np.minimum.reduceat(codes, starts) + np.maximum.reduceat(codes, starts)
-    parts = cut_blocks(middle, size, BLOCK, random, gaps)
+    parts = cut_blocks(middle, size, block, random, gaps)
     part_of = np.empty(starts.size, dtype=np.int64)
     for part, items in enumerate(parts):
         part_of[items] = part
@@ -258,20 +279,16 @@ def _start(
     parts: list[NDArray[np.int64]],
     near: NDArray[np.int64] | None,
     random: np.random.Generator,
-    steps: int,
-    with_sweep: bool,
-    heat: float,
-    shares: NDArray[np.float64],
+    doing: Steps | None,
 ) -> list[tuple[NDArray[np.int32], Future[Found]]]:
-    """Start the work on every block: its distinct rows, and what will be found."""
+    """Start some steps or the end of the work on every block: its distinct rows, what will be found."""
     orders = draw_orders(coded.codes.shape[1], ORDERS, random)
     spare = _share(task.withhold - int(pieces[2][pieces[1] < 0].sum()), pieces, parts)
-    upto = np.linspace(0, steps, len(parts) + 1).astype(np.int64)
+    upto = np.linspace(0, 0 if doing is None else doing.steps, len(parts) + 1).astype(np.int64)
     jobs = []
     for at, part in enumerate(parts):
         rows, row = np.unique(pieces[0][part], return_inverse=True)
-        job = pool.submit(
-            improve_block,
+        block = (
             coded.codes[rows],
             coded.metric,
             row.ravel(),
@@ -280,14 +297,21 @@ def _start(
             task.k,
             spare[at],
             coded.weight,
-            with_sweep,
-            int(upto[at + 1] - upto[at]),
             orders,
             None if near is None else _near_within(near, rows),
-            int(random.integers(2**62)),
-            heat,
-            shares[rows] if shares.size else shares,
         )
+        if doing is None:
+            job = pool.submit(finish_block, *block)
+        else:
+            job = pool.submit(
+                improve_block,
+                *block,
+                doing.with_sweep,
+                int(upto[at + 1] - upto[at]),
+                int(random.integers(2**62)),
+                doing.heat,
+                doing.shares[rows] if doing.shares.size else doing.shares,
+            )
         jobs.append((rows.astype(np.int32), job))
     return jobs
 

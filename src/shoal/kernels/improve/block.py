@@ -1,6 +1,7 @@
 """One block of a table improved by itself: a sweep of local search, then rebuilds of small pools.
 
-In tables of many columns, and of labels, rows change places instead, or too.
+In tables of many columns, and of labels, rows change places instead, or too. When all is done, a block is
+finished: its boxes are filled anew.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 from shoal.kernels.distance.packed import FORM, LENGTH, PackedMetric, pack_metric
 from shoal.kernels.distance.spans import count_labels
 from shoal.kernels.improve import first_run
+from shoal.kernels.improve.chains import settle
 from shoal.kernels.improve.local_search import sweep
 from shoal.kernels.improve.rebuild import rebuild
 from shoal.kernels.improve.state import load_state, read_state
 from shoal.kernels.improve.swaps import swap_rows
 from shoal.kernels.neighbours.approximate import WIDE, list_near
 
-__all__ = ["LISTED", "Found", "improve_block"]
+__all__ = ["LISTED", "Found", "finish_block", "improve_block"]
 
 LISTED = 24
 """Near rows listed for each row."""
@@ -38,10 +40,10 @@ def improve_block(
     k: int,
     quota: int,
     full: float,
-    with_sweep: bool,
-    tries: int,
     orders: NDArray[np.int64],
     near: NDArray[np.int64] | None,
+    with_sweep: bool,
+    tries: int,
     seed: int,
     heat: float,
     share: NDArray[np.float64],
@@ -65,6 +67,31 @@ def improve_block(
         won += swap_rows(
             packed, state, k, max(1, SWAPS // codes.shape[1]) * (tries - pools), seed, COOLER * heat
         )
+    return *read_state(state), won
+
+
+def finish_block(
+    codes: NDArray[np.int32],
+    metric,
+    row: NDArray[np.int64],
+    group: NDArray[np.int32],
+    count: NDArray[np.int64],
+    k: int,
+    quota: int,
+    full: float,
+    orders: NDArray[np.int64],
+    near: NDArray[np.int64] | None,
+) -> Found:
+    """Fill the boxes of a block's groups as cheaply as can be, before a last sweep and after it.
+
+    All is as in `improve_block`.
+    """
+    first_run.wait()
+    own, packed = pack_metric(metric, codes)
+    if near is None:
+        near = list_near(own, packed, LISTED, orders)
+    state = load_state(own, packed, near, k, row, group, count, quota, full)
+    won = settle(packed, state, k) + sweep(packed, state, k) + settle(packed, state, k)
     return *read_state(state), won
 
 

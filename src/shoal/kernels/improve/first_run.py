@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compile import ahead
-from shoal.kernels.improve import rebuild
+from shoal.kernels.improve import chains
 from shoal.kernels.improve.local_search import sweep
+from shoal.kernels.improve.rebuild import rebuild
 from shoal.kernels.improve.state import load_state
 from shoal.kernels.neighbours.approximate import list_near
 
@@ -17,7 +18,7 @@ _HERE = "shoal.kernels.improve.first_run"
 
 def begin() -> bool:
     """On a first run have the kernels of improvement compiled, if they never were; whether that began."""
-    return ahead.begin(_HERE, rebuild._rebuild)
+    return ahead.begin(_HERE, chains._settle)
 
 
 def wait() -> None:
@@ -32,7 +33,8 @@ def _compile() -> None:
     group = np.array([0, 1, 0, 1], dtype=np.int32)
     state = load_state(own, packed, near, 2, np.arange(4), group, np.ones(4, dtype=np.int64), 0, 1.0)
     sweep(packed, state, 2)
-    rebuild.rebuild(packed, state, 2, 1, 0, 0.0, np.zeros(0))
+    rebuild(packed, state, 2, 1, 0, 0.0, np.zeros(0))
+    chains.settle(packed, state, 2)
 
 
 if __name__ == "__main__":
