@@ -19,7 +19,7 @@ from shoal.model.coded import Coded
 from shoal.model.grouping import Grouping, Proof
 from shoal.model.plan import Plan
 from shoal.model.task import Effort, Task, quota
-from tables import PATHS, coded_of, tables
+from tables import PATHS, coded_of, exact_table, tables
 
 
 def lost(table: Table, coded: Coded, grouping: Grouping) -> float:
@@ -222,7 +222,7 @@ def first_round(kinds: tuple[str, ...], level: str, k: int) -> tuple[int, float]
     class OneRoundIsEnough(Exception): ...
 
     def see(*words):
-        seen.append((words[7], words[9]))
+        seen.append((words[-1].steps, words[-1].heat))
         raise OneRoundIsEnough
 
     before, task = any_grouping(coded, k, 0, 1), Task(k=k, effort=Effort(level=level))
@@ -250,3 +250,17 @@ def test_an_effort_stands_for_more_steps_where_every_column_is_a_tree():
         some, more = cycles.steps_of(**given), cycles.steps_of(**given, of_trees=True)
         assert longer * some <= more <= longer * (some + 1)
     assert cycles.steps_of(Effort.parse("steps=100"), k=5, groups=9, of_trees=True) == 100
+
+
+@pytest.mark.parametrize(
+    ("level", "most", "ends"), [("quick", 40, 1), ("quick", 10, 0), ("normal", 10, 1), ("thorough", 10, 1)]
+)
+def test_every_search_ends_with_boxes_filled_anew_but_a_quick_one_of_a_large_table(level, most, ends):
+    coded = coded_of(exact_table(40, 1, missing=True), 3)
+    seen = []
+    finish = cycles.finish_block
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cycles, "FINISHED", most)
+        patch.setattr(cycles, "finish_block", lambda *words: seen.append(1) or finish(*words))
+        improve(coded, any_grouping(coded, 3, 0, 1), Task(k=3, effort=Effort(level=level)))
+    assert len(seen) == ends
