@@ -328,8 +328,9 @@ def test_damaged_files_say_no_cell(frame: pl.DataFrame, tmp_path: Path) -> None:
 
 
 KILLED = """
-import importlib, os, sys
+import importlib, os, signal, sys
 from shoal.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 where, name, sign = sys.argv[1:4]
 module = importlib.import_module(where)
 real = getattr(module, name)
