@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -215,3 +217,30 @@ def test_marks_are_counted_as_missing(tmp_path):
     seen = open_table(Grip(tmp_path), lambda *_: None, path=str(path), name="in.csv")
     assert [one["missing"] for one in seen["columns"]] == [0, 3]
     assert seen["form"]["missing"] == "?"
+
+
+def test_what_a_compiled_library_prints_does_not_come_between_answers(tmp_path):
+    noisy = """if True:
+        import os, sys
+        from pathlib import Path
+        from shoal.web import work
+        work.DEEDS["noise"] = lambda held, say: [os.write(1, b"noise\\n"), print("more"), "quiet"][2]
+        work.main(Path(sys.argv[1]))
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", noisy, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process:
+        process.stdin.write(json.dumps({"do": "noise", "words": {}}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == {"done": "quiet"}
+        process.stdin.close()
+        assert process.stdout.read() == ""
+        assert "noise" in process.stderr.read()

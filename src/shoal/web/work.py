@@ -30,7 +30,9 @@ def main(folder: Path) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    out, sys.stdout = sys.stdout, sys.stderr  # nobody else may write between the lines
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # nobody else may write between the lines, nor may compiled libraries
+    sys.stdout = sys.stderr
     asked: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin, asked), daemon=True).start()
 

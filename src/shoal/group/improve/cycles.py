@@ -19,9 +19,10 @@ Method
     many steps do so as columns are labels. A step is one rebuild tried, or some changes of places.
     Where there are many steps, groups may become worse at first, by less and less as the end comes
     near: that leads out of valleys. The best of all rounds is what remains, and is finished: the boxes
-    of its groups are filled anew, as cheaply as they can be, swept, and filled once more. An effort of
-    a level is one such cycle; one in seconds or steps is a row of cycles, each twice as long as the
-    last and begun at the best so far, so that it may end at any step.
+    of its groups are filled anew, as cheaply as they can be, swept, and filled once more. For k = 2 an
+    integer program then chooses the groups of each block among pairs and triples (`choose.py`). An
+    effort of a level is one such cycle; one in seconds or steps is a row of cycles, each twice as long
+    as the last and begun at the best so far, so that it may end at any step, and without programs.
 
 Cost
     A sweep takes O(n) looks at near groups, a step O(p c) for a pool of p rows and c boxes, a change of
@@ -49,6 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.group.improve.blocks import cut_blocks
+from shoal.group.improve.choose import choose_block
 from shoal.group.improve.dive import dive
 from shoal.kernels.distance.spans import group_losses
 from shoal.kernels.improve import first_run
@@ -73,6 +75,11 @@ sooner."""
 WHOLE, FINISHED = 4 * BLOCK, 100_000
 """Pieces in a block when all is finished; with a quick effort they are as few as before, and nothing is
 finished with more distinct rows than this."""
+CHOICES = {"normal": (1, 1_500, 5), "thorough": (2, 3_000, 12)}
+"""Where groups are pairs: how often a program chooses them, in blocks of how many pieces, among how many
+sets for each row."""
+CHOSEN, FEWER = {"normal": 30_000, "thorough": 300_000}, 0.4
+"""Distinct rows up to which there is time for that, and the part of the steps that remain."""
 ROUND, WIDE_ROUND = 0.4e6, 0.15e6
 """Work between two cuts, per block, in the same unit; less where groups of many columns stand in the way
 of any cut."""
@@ -150,6 +157,10 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     work = WIDE_ROUND if is_wide else ROUND
     guide = grouping.proof.guide if grouping.proof is not None else None
     shares = np.zeros(0) if guide is None else guide.share
+    level = task.effort.level or ""
+    is_chosen = task.k == 2 and guide is not None and coded.distinct <= CHOSEN.get(level, 0)
+    if most is not None and is_chosen:
+        most = int(FEWER * most)
     other = dive(coded, guide, task) if guide is not None and most != 0 and least > enough else None
     if other is not None:  # a start from which improvement leads further, though it may lose more
         pieces = (other.distinct, other.group, other.count)
@@ -191,7 +202,15 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
         is_quick = task.effort.level == "quick"
         if least > enough and (coded.distinct <= FINISHED or not is_quick):
             parts = _cut(coded, best, gaps, random, BLOCK if is_quick else WHOLE)
-            best, _ = _join(_start(pool, coded, best, task, parts, near, random, None))
+            best, won = _join(_start(pool, coded, best, task, parts, near, random, None))
+            least -= won
+        rounds, block, sets = CHOICES[level] if is_chosen else (0, BLOCK, 0)
+        for number in range(rounds if least > enough else 0):
+            lost = percent_of(coded, least)
+            task.progress(Doing(f"choosing pairs, loss {lost:.3f} %", loss=lost), number / rounds)
+            parts = _cut(coded, best, gaps, random, block)
+            best, won = _join(_choose(pool, coded, best, parts, shares, sets))
+            least -= won
     return Grouping.of_pieces(
         *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
     )
@@ -313,6 +332,23 @@ def _start(
                 doing.shares[rows] if doing.shares.size else doing.shares,
             )
         jobs.append((rows.astype(np.int32), job))
+    return jobs
+
+
+def _choose(
+    pool: ThreadPoolExecutor,
+    coded: Coded,
+    pieces: Pieces,
+    parts: list[NDArray[np.int64]],
+    shares: NDArray[np.float64],
+    sets: int,
+) -> list[tuple[NDArray[np.int32], Future[Found]]]:
+    """Start a program on every block: its distinct rows, what will be found."""
+    jobs = []
+    for part in parts:
+        rows, row = np.unique(pieces[0][part], return_inverse=True)
+        block = coded.codes[rows], coded.metric, row.ravel(), pieces[1][part], pieces[2][part]
+        jobs.append((rows.astype(np.int32), pool.submit(choose_block, *block, shares[rows], sets)))
     return jobs
 
 
