@@ -75,7 +75,7 @@ sooner."""
 WHOLE, FINISHED = 4 * BLOCK, 100_000
 """Pieces in a block when all is finished; with a quick effort they are as few as before, and nothing is
 finished with more distinct rows than this."""
-CHOICES = {"normal": (1, 1_500, 5), "thorough": (2, 3_000, 12)}
+CHOICES = {"normal": (1, 1_000, 4), "thorough": (2, 3_000, 12)}
 """Where groups are pairs: how often a program chooses them, in blocks of how many pieces, among how many
 sets for each row."""
 CHOSEN, FEWER = {"normal": 30_000, "thorough": 300_000}, 0.4
