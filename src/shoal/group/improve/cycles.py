@@ -75,11 +75,6 @@ sooner."""
 WHOLE, FINISHED = 4 * BLOCK, 100_000
 """Pieces in a block when all is finished; with a quick effort they are as few as before, and nothing is
 finished with more distinct rows than this."""
-CHOICES = {"normal": (1, 1_000, 4), "thorough": (2, 3_000, 12)}
-"""Where groups are pairs: how often a program chooses them, in blocks of how many pieces, among how many
-sets for each row."""
-CHOSEN, FEWER = {"normal": 30_000, "thorough": 300_000}, 0.4
-"""Distinct rows up to which there is time for that, and the part of the steps that remain."""
 ROUND, WIDE_ROUND = 0.4e6, 0.15e6
 """Work between two cuts, per block, in the same unit; less where groups of many columns stand in the way
 of any cut."""
@@ -100,6 +95,22 @@ FIRST_CYCLE = 10
 PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
+
+class Choice(NamedTuple):
+    """Groups of two and three chosen by programs: up to how many distinct rows there is time for that.
+
+    `steps` is the part of the steps that remains, then so many `rounds` in blocks of so many pieces, among
+    so many `sets` for each row.
+    """
+
+    most: int
+    steps: float
+    rounds: int
+    block: int
+    sets: int
+
+
+CHOICES = {"normal": Choice(30_000, 0.7, 1, 1_000, 4), "thorough": Choice(300_000, 0.4, 2, 3_000, 12)}
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
 
@@ -157,10 +168,11 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     work = WIDE_ROUND if is_wide else ROUND
     guide = grouping.proof.guide if grouping.proof is not None else None
     shares = np.zeros(0) if guide is None else guide.share
-    level = task.effort.level or ""
-    is_chosen = task.k == 2 and guide is not None and coded.distinct <= CHOSEN.get(level, 0)
-    if most is not None and is_chosen:
-        most = int(FEWER * most)
+    choice = CHOICES.get(task.effort.level or "") if task.k == 2 and guide is not None else None
+    if choice is not None and coded.distinct > choice.most:
+        choice = None
+    if choice is not None and most is not None:
+        most = int(choice.steps * most)
     other = dive(coded, guide, task) if guide is not None and most != 0 and least > enough else None
     if other is not None:  # a start from which improvement leads further, though it may lose more
         pieces = (other.distinct, other.group, other.count)
@@ -204,12 +216,11 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             parts = _cut(coded, best, gaps, random, BLOCK if is_quick else WHOLE)
             best, won = _join(_start(pool, coded, best, task, parts, near, random, None))
             least -= won
-        rounds, block, sets = CHOICES[level] if is_chosen else (0, BLOCK, 0)
-        for number in range(rounds if least > enough else 0):
+        for number in range(choice.rounds if choice and least > enough else 0):
+            assert choice is not None
             lost = percent_of(coded, least)
-            task.progress(Doing(f"choosing pairs, loss {lost:.3f} %", loss=lost), number / rounds)
-            parts = _cut(coded, best, gaps, random, block)
-            best, won = _join(_choose(pool, coded, best, parts, shares, sets))
+            task.progress(Doing(f"choosing pairs, loss {lost:.3f} %", loss=lost), number / choice.rounds)
+            best, won = _join(_choose(pool, coded, best, random, gaps, shares, choice))
             least -= won
     return Grouping.of_pieces(
         *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
@@ -339,16 +350,17 @@ def _choose(
     pool: ThreadPoolExecutor,
     coded: Coded,
     pieces: Pieces,
-    parts: list[NDArray[np.int64]],
+    random: np.random.Generator,
+    gaps: list[NDArray[np.float64]],
     shares: NDArray[np.float64],
-    sets: int,
+    choice: Choice,
 ) -> list[tuple[NDArray[np.int32], Future[Found]]]:
     """Start a program on every block: its distinct rows, what will be found."""
     jobs = []
-    for part in parts:
+    for part in _cut(coded, pieces, gaps, random, choice.block):
         rows, row = np.unique(pieces[0][part], return_inverse=True)
         block = coded.codes[rows], coded.metric, row.ravel(), pieces[1][part], pieces[2][part]
-        jobs.append((rows.astype(np.int32), pool.submit(choose_block, *block, shares[rows], sets)))
+        jobs.append((rows.astype(np.int32), pool.submit(choose_block, *block, shares[rows], choice.sets)))
     return jobs
 
 
