@@ -142,8 +142,8 @@ def test_programs_choose_pairs_where_a_level_has_time_and_shares_are_known(
         return choose_block(*given)
 
     monkeypatch.setattr(cycles, "choose_block", counting)
-    choices = {level: choice._replace(most=rows) for level, choice in cycles.CHOICES.items()}
-    monkeypatch.setattr(cycles, "CHOICES", choices)
+    programs = {level: of._replace(most=rows) for level, of in cycles.PROGRAMS.items()}
+    monkeypatch.setattr(cycles, "PROGRAMS", programs)
     share = np.full(coded.distinct, 0.5)
     proof = Proof("none", 1e-6, guide=Guide(share, 9.0) if guided else None)
     before = Grouping.of_pieces(*deal(coded, k, 0), proof=proof)

@@ -96,7 +96,7 @@ PATIENCE = 40
 """Steps per group without any gain after which nothing more is expected."""
 
 
-class Choice(NamedTuple):
+class Programs(NamedTuple):
     """Groups of two and three chosen by programs: up to how many distinct rows there is time for that.
 
     `steps` is the part of the steps that remains, then so many `rounds` in blocks of so many pieces, among
@@ -110,7 +110,7 @@ class Choice(NamedTuple):
     sets: int
 
 
-CHOICES = {"normal": Choice(30_000, 0.7, 1, 1_000, 4), "thorough": Choice(300_000, 0.4, 2, 3_000, 12)}
+PROGRAMS = {"normal": Programs(30_000, 0.7, 1, 1_000, 4), "thorough": Programs(300_000, 0.4, 2, 3_000, 12)}
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
 
@@ -168,11 +168,11 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     work = WIDE_ROUND if is_wide else ROUND
     guide = grouping.proof.guide if grouping.proof is not None else None
     shares = np.zeros(0) if guide is None else guide.share
-    choice = CHOICES.get(task.effort.level or "") if task.k == 2 and guide is not None else None
-    if choice is not None and coded.distinct > choice.most:
-        choice = None
-    if choice is not None and most is not None:
-        most = int(choice.steps * most)
+    programs = PROGRAMS.get(task.effort.level or "") if task.k == 2 and guide is not None else None
+    if programs is not None and coded.distinct > programs.most:
+        programs = None
+    if programs is not None and most is not None:
+        most = int(programs.steps * most)
     other = dive(coded, guide, task) if guide is not None and most != 0 and least > enough else None
     if other is not None:  # a start from which improvement leads further, though it may lose more
         pieces = (other.distinct, other.group, other.count)
@@ -216,11 +216,11 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             parts = _cut(coded, best, gaps, random, BLOCK if is_quick else WHOLE)
             best, won = _join(_start(pool, coded, best, task, parts, near, random, None))
             least -= won
-        for number in range(choice.rounds if choice and least > enough else 0):
-            assert choice is not None
+        for number in range(programs.rounds if programs and least > enough else 0):
+            assert programs is not None
             lost = percent_of(coded, least)
-            task.progress(Doing(f"choosing pairs, loss {lost:.3f} %", loss=lost), number / choice.rounds)
-            best, won = _join(_choose(pool, coded, best, random, gaps, shares, choice))
+            task.progress(Doing(f"choosing pairs, loss {lost:.3f} %", loss=lost), number / programs.rounds)
+            best, won = _join(_choose(pool, coded, best, random, gaps, shares, programs))
             least -= won
     return Grouping.of_pieces(
         *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
@@ -353,14 +353,14 @@ def _choose(
     random: np.random.Generator,
     gaps: list[NDArray[np.float64]],
     shares: NDArray[np.float64],
-    choice: Choice,
+    programs: Programs,
 ) -> list[tuple[NDArray[np.int32], Future[Found]]]:
     """Start a program on every block: its distinct rows, what will be found."""
     jobs = []
-    for part in _cut(coded, pieces, gaps, random, choice.block):
+    for part in _cut(coded, pieces, gaps, random, programs.block):
         rows, row = np.unique(pieces[0][part], return_inverse=True)
         block = coded.codes[rows], coded.metric, row.ravel(), pieces[1][part], pieces[2][part]
-        jobs.append((rows.astype(np.int32), pool.submit(choose_block, *block, shares[rows], choice.sets)))
+        jobs.append((rows.astype(np.int32), pool.submit(choose_block, *block, shares[rows], programs.sets)))
     return jobs
 
 
