@@ -149,8 +149,14 @@ def now(its, row=0):
 
 
 def another_cut(its):
-    cut = its["state"].cut
-    other = next(one for one in cut if (one != cut[now(its)]).any() and (one >= 0).all())
+    """Sides that cover something else: the same may stand in a state twice, by two numbers."""
+    cut, sides = its["state"].cut, its["state"].sides
+
+    def content(one):
+        return [side[at].tolist() for side, at in zip(sides, one, strict=True)]
+
+    mine = content(cut[now(its)])
+    other = next(one for one in cut if (one >= 0).all() and content(one) != mine)
     its["state"] = with_line(its, "cut", now(its), other)
 
 
