@@ -82,6 +82,32 @@ def test_the_unit_of_the_loss_changes_nothing(unit):
     assert other[3] == pytest.approx(unit * found[3], rel=1e-4)
 
 
+@pytest.mark.parametrize("many", [900, 10**9])
+def test_rows_with_many_copies_make_few_groups(many):
+    table = exact_table(40, 2, missing=True)
+    coded = coded_of(table, 2)
+    row, group, count = deal(coded, 2, 0)
+    large = np.isin(np.arange(row.size), [0, 5])
+    count = np.where(large, many, count)
+    found, won = chosen(coded, (row, group, count), np.full(coded.distinct, 0.5), 9)
+    assert won > 0
+    assert found[0].size <= 3 * row.size
+    held = [np.bincount(one, times, coded.distinct).tolist() for one, times in ((row, count), found[::2])]
+    assert held[0] == held[1]
+    assert np.bincount(found[1], weights=found[2]).min() >= 2
+
+
+def test_what_is_taken_several_times_is_one_group():
+    coded = coded_of(exact_table(2, 2, missing=False), 2)
+    row, group = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1], dtype=np.int32)
+    found, won = chosen(coded, (row, group, np.array([4, 4, 4, 4])), np.full(coded.distinct, 0.5), 9)
+    assert won > 0
+    assert {row: count for row, _, count in zip(*(part.tolist() for part in found), strict=True)} == {
+        0: 8,
+        1: 8,
+    }
+
+
 @pytest.mark.parametrize("kind", ["nothing", "too few"])
 def test_a_program_that_fails_changes_nothing(monkeypatch, kind):
     import scipy.optimize
@@ -120,19 +146,20 @@ def test_too_many_sets_are_looked_for_again_with_less(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("effort", "k", "guided", "rows", "blocks"),
+    ("effort", "k", "share", "rows", "blocks"),
     [
-        ("normal", 2, True, 40, 1),
-        ("thorough", 2, True, 40, 2),
-        ("normal", 2, True, 39, 0),
-        ("quick", 2, True, 40, 0),
-        ("steps=9", 2, True, 40, 0),
-        ("normal", 3, True, 40, 0),
-        ("normal", 2, False, 40, 0),
+        ("normal", 2, 0.5, 40, 1),
+        ("thorough", 2, 0.5, 40, 2),
+        ("normal", 2, 0.5, 39, 0),
+        ("quick", 2, 0.5, 40, 0),
+        ("steps=9", 2, 0.5, 40, 0),
+        ("normal", 3, 0.5, 40, 0),
+        ("normal", 2, None, 40, 0),
+        ("normal", 2, 0.01, 40, 0),  # far less than the bound, as where near rows proved it
     ],
 )
 def test_programs_choose_pairs_where_a_level_has_time_and_shares_are_known(
-    monkeypatch, effort, k, guided, rows, blocks
+    monkeypatch, effort, k, share, rows, blocks
 ):
     coded = coded_of(exact_table(40, 2, missing=True), k)
     seen = []
@@ -144,8 +171,9 @@ def test_programs_choose_pairs_where_a_level_has_time_and_shares_are_known(
     monkeypatch.setattr(cycles, "choose_block", counting)
     programs = {level: of._replace(most=rows) for level, of in cycles.PROGRAMS.items()}
     monkeypatch.setattr(cycles, "PROGRAMS", programs)
-    share = np.full(coded.distinct, 0.5)
-    proof = Proof("none", 1e-6, guide=Guide(share, 9.0) if guided else None)
+    assert coded.total < 100
+    guide = None if share is None else Guide(np.full(coded.distinct, share), 9.0)
+    proof = Proof("none", 10.0, guide=guide)
     before = Grouping.of_pieces(*deal(coded, k, 0), proof=proof)
     after = improve(coded, before, Task(k=k, effort=Effort.parse(effort)))
     assert len(seen) == blocks

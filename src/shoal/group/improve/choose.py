@@ -36,7 +36,7 @@ from shoal.model.coded import Metric
 
 __all__ = ["choose_block"]
 
-OVER, LESS, TIMES = 2.0, 0.7, 20
+OVER, LESS, TIMES = 2.0, 0.7, 12
 """Sets are listed whose loss is above their shares by less than this many shares of a record; by less and
 less, so many times, if there are too many."""
 ROOM = 4
@@ -45,6 +45,8 @@ NODES = 2_000
 """Branches of a program, at most."""
 GAP = 1e-4
 """How near to the best its solution must come."""
+COPIES = 1_000
+"""Groups of a row with more copies in the block stay as they are: large numbers keep a program busy."""
 
 
 def choose_block(
@@ -65,7 +67,7 @@ def choose_block(
     from scipy.sparse import csc_array, hstack
 
     stays = (row, group, count, 0.0)
-    inside = group >= 0
+    inside = (group >= 0) & ~np.isin(group, group[np.bincount(row, count)[row] > COPIES])
     name, its = np.unique(group[inside], return_inverse=True)
     held = np.bincount(row[inside], count[inside], len(codes)).astype(np.int64)
     listed = _listed(codes, metric, held, share, sets_per_row)
@@ -96,12 +98,14 @@ def choose_block(
     won = float(spans @ size - cost @ times)
     if won <= 1e-9 * float(spans @ size) or (among @ times != held).any():
         return stays
-    taken = among[:, np.repeat(np.arange(times.size), times)].tocsc()
+    taken = among[:, times > 0].tocsc()  # what is taken several times is one group: it loses the same
     label = np.repeat(np.arange(taken.shape[1], dtype=np.int32), np.diff(taken.indptr))
+    others, left = np.unique(group[~inside], return_inverse=True)
+    number = np.where(others >= 0, taken.shape[1] + np.arange(others.size), others)
     return (
         np.r_[taken.indices.astype(np.int64), row[~inside]],
-        np.r_[label, group[~inside]],
-        np.r_[taken.data, count[~inside]],
+        np.r_[label, number[left].astype(np.int32)],
+        np.r_[taken.data * np.repeat(times[times > 0], np.diff(taken.indptr)), count[~inside]],
         won,
     )
 

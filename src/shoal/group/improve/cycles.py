@@ -58,7 +58,7 @@ from shoal.kernels.improve.block import LISTED, Found, finish_block, improve_blo
 from shoal.kernels.neighbours.approximate import WIDE, WIDE_WHOLE, draw_orders, near_rows
 from shoal.model.coded import Coded
 from shoal.model.column import LINE, TREE
-from shoal.model.grouping import WITHHELD, Grouping
+from shoal.model.grouping import WITHHELD, Grouping, Proof
 from shoal.model.task import Doing, Effort, Progress, Task
 
 __all__ = ["improve", "percent_of", "prepare", "steps_of", "work_of"]
@@ -110,6 +110,8 @@ class Programs(NamedTuple):
     sets: int
 
 
+WORTH = 0.5
+"""The part of the bound that shares must explain before programs choose by them."""
 PROGRAMS = {"normal": Programs(30_000, 0.7, 1, 1_000, 4), "thorough": Programs(300_000, 0.4, 2, 3_000, 12)}
 Pieces = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
 
@@ -168,9 +170,7 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     work = WIDE_ROUND if is_wide else ROUND
     guide = grouping.proof.guide if grouping.proof is not None else None
     shares = np.zeros(0) if guide is None else guide.share
-    programs = PROGRAMS.get(task.effort.level or "") if task.k == 2 and guide is not None else None
-    if programs is not None and coded.distinct > programs.most:
-        programs = None
+    programs = _programs(coded, grouping.proof, task)
     if programs is not None and most is not None:
         most = int(programs.steps * most)
     other = dive(coded, guide, task) if guide is not None and most != 0 and least > enough else None
@@ -225,6 +225,14 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
     return Grouping.of_pieces(
         *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
     )
+
+
+def _programs(coded: Coded, proof: Proof | None, task: Task) -> Programs | None:
+    """The programs at the end of a search, None where there are none or the shares say little."""
+    programs = PROGRAMS.get(task.effort.level or "") if task.k == 2 else None
+    if programs is None or proof is None or proof.guide is None or coded.distinct > programs.most:
+        return None
+    return programs if proof.guide.share @ coded.count >= WORTH * proof.bound else None
 
 
 def percent_of(coded: Coded, loss: float) -> float:

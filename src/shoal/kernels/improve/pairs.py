@@ -17,7 +17,7 @@ __all__ = ["NOBODY", "list_pairs"]
 
 NOBODY = -1
 """In the place of the third record of a pair."""
-LOOKS = 20_000
+LOOKS = 2_000
 """Looks at triples for each row, on average, at most."""
 
 Listed = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
@@ -33,14 +33,16 @@ def list_pairs(
 ) -> Listed | None:
     """The pairs and triples of copies of rows whose loss is less than their shares and `over`.
 
-    Their rows, ascending, their loss, and how much that is above their shares. None where there are more
-    than `room`, or to look for them takes too long.
+    Their rows, the one with the largest share first, their loss, and how much that is above their shares.
+    None where there are more than `room`, or to look for them takes too long.
     """
+    order = np.argsort(-share, kind="stable")
     sets = np.empty((room, 3), dtype=np.int64)
     loss, excess = np.empty(room), np.empty(room)
     near, far = np.empty(len(codes), dtype=np.int64), np.empty(len(codes))
-    many = _list(packed, codes, count, share, over, LOOKS * len(codes), sets, loss, excess, near, far)
-    return None if many < 0 else (sets[:many], loss[:many], excess[:many])
+    rows = (codes[order], count[order], share[order])
+    many = _list(packed, *rows, over, LOOKS * len(codes), sets, loss, excess, near, far)
+    return None if many < 0 else (np.append(order, NOBODY)[sets[:many]], loss[:many], excess[:many])
 
 
 @inner
@@ -74,11 +76,11 @@ def _note(sets, loss, excess, at, one, two, three, lost, paid, over):
 
 @entry
 def _list(packed, codes, count, share, over, looks, sets, loss, excess, near, far):
-    """List the sets of `list_pairs`; how many, -1 without room or after so many looks at triples."""
+    """List the sets of `list_pairs`; how many, -1 without room or after so many looks at triples.
+
+    No row has a larger share than one before it: with a row, who is far has nobody who would pay for it.
+    """
     rows = len(codes)
-    most = 0.0
-    for i in range(rows):
-        most = max(most, share[i])
     at = np.int64(0)
     for i in range(rows):
         if count[i] == 0:
@@ -98,7 +100,7 @@ def _list(packed, codes, count, share, over, looks, sets, loss, excess, near, fa
                 at = _note(sets, loss, excess, at, i, i, j, 3 * span, paid + share[i], over)
             if count[j] >= 2:
                 at = _note(sets, loss, excess, at, i, j, j, 3 * span, paid + share[j], over)
-            if 3 * span - paid - most < over:
+            if 3 * span - paid - share[i] < over:
                 near[found] = j
                 far[found] = span
                 found += 1
