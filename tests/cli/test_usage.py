@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 
@@ -68,6 +70,40 @@ shoal.read.table.READERS[".parquet"] = panic
 sys.argv = ["shoal", "check", "in.parquet", "-q", "age"]
 shoal.cli.main()
 """
+
+
+NOISE = """
+import os
+import sys
+import shoal.cli
+
+def noisy(*given, **words):
+    os.write(1, b"what a solver prints")
+    os.write(2, b"and another one")
+    if os.open(os.devnull, os.O_RDONLY) <= 2:
+        os._exit(77)
+    return real(*given, **words)
+
+real, shoal.check_table = shoal.check_table, noisy
+sys.argv = ["shoal", "check", "in.csv", "-k", "2", "-q", "age", "--json"]
+shoal.cli.main()
+"""
+
+
+def test_what_solvers_print_does_not_come_between_our_lines(folder):
+    (folder / "in.csv").write_text("age\n1\n1\n")
+    ran = subprocess.run([sys.executable, "-c", NOISE], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert json.loads(ran.stdout)["has_passed"]
+    assert ran.stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell closes the outputs")
+def test_where_outputs_are_closed_no_other_file_takes_their_numbers(folder):
+    (folder / "in.csv").write_text("age\n1\n1\n")
+    (folder / "noise.py").write_text(NOISE)
+    ran = subprocess.run(["sh", "-c", 'exec "$0" noise.py >&- 2>&-', sys.executable], check=False)
+    assert ran.returncode == 0
 
 
 def test_what_compiled_code_writes_to_standard_error_is_not_shown(folder):

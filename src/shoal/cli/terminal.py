@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import sys
+from typing import TextIO
 
 __all__ = ["keep_for_us", "prepare", "print_utf8", "shows_all"]
 
@@ -22,19 +23,32 @@ def prepare() -> None:
 
 
 def keep_for_us() -> None:
-    """Let nobody but Python write to standard error: a panic of compiled code may quote a cell there."""
-    if not isinstance(sys.stderr, io.TextIOWrapper):  # closed, or not a stream of ours
-        return
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.flush()
-        number = sys.stderr.fileno()
-        ours = os.dup(number)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, number)
-        os.close(nowhere)
-        sys.stderr = open(  # noqa: SIM115  (it lasts as long as the process)
-            ours, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1
-        )
+    """Let nobody but Python write to standard output and error.
+
+    A panic of compiled code may quote a cell there, and what solvers print would come between our lines.
+    """
+    while (
+        number := os.open(os.devnull, os.O_RDWR)
+    ) <= 2:  # one was closed: no other file may take its place
+        pass
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # else closed, or not a stream of ours
+            with contextlib.suppress(OSError, ValueError):
+                setattr(sys, name, _apart(stream))
+
+
+def _apart(stream: io.TextIOWrapper) -> TextIO:
+    """The same stream by a number of its own; what its old number is given goes nowhere."""
+    stream.flush()
+    number = stream.fileno()
+    ours = os.dup(number)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, number)
+    os.close(nowhere)
+    by_line = stream.line_buffering or stream.write_through
+    return open(ours, "w", encoding=stream.encoding, errors=stream.errors, buffering=1 if by_line else -1)
 
 
 def shows_all(stream: object) -> bool:

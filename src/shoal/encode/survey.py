@@ -36,8 +36,8 @@ def survey(frame: pl.DataFrame, plan: Plan) -> Known:
         check_named(plan.columns, frame.columns)
         raise DataError("The table has no rows. Nothing can be published.")
     _check_columns(frame, plan)
-    known = _known(frame, plan)
-    kept = [name for name in plan.keep if is_plain(frame.schema[name])]
+    known, schema = _known(frame, plan), frame.schema
+    kept = [name for name in plan.keep if is_plain(schema[name])]
     values = {name: frame[name].drop_nulls().n_unique() for name in kept}
     return replace(known, doubts=(*known.doubts, *doubts_of_kept(values, frame.height)))
 
@@ -169,7 +169,7 @@ def _check_columns(frame: pl.DataFrame, plan: Plan) -> None:
     hidden = {*plan.identifier, plan.whom.unit, plan.pseudonym}
     published = {*plan.quasi, *plan.columns} - hidden
     check_published_names(sorted({*published, *plan.beside}))
-    texts = sorted(name for name in published & {*frame.columns} if is_text(frame.schema[name]))
+    texts = sorted(name for name, kind in frame.schema.items() if name in published and is_text(kind))
     has_zero = frame.select(pl.col(texts).cast(pl.String).str.contains("\0", literal=True).any())
     for name in texts:
         if has_zero[name].any():

@@ -38,7 +38,8 @@ def marked_columns(frame: pl.DataFrame, names: Iterable[str | None]) -> list[str
     """The columns that are marked: of those named the ones there, if cells have a text."""
     from shoal.model.plain import has_text
 
-    return sorted({name for name in names if name in frame.columns and has_text(frame.schema[name])})
+    named = {*names}
+    return sorted(name for name, kind in frame.schema.items() if name in named and has_text(kind))
 
 
 def sum_of_rows(frame: pl.DataFrame, salt: str) -> Sum:

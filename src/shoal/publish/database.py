@@ -287,11 +287,12 @@ def _as_judged(found: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
     from shoal.publish.formats import as_type
 
+    schema = table.schema
     return pl.DataFrame(
         [
-            as_type(series, table.schema[series.name])
-            if series.dtype == pl.String and not isinstance(table.schema[series.name], pl.String)
-            else series.cast(table.schema[series.name])
+            as_type(series, schema[series.name])
+            if series.dtype == pl.String and not isinstance(schema[series.name], pl.String)
+            else series.cast(schema[series.name])
             for series in found.iter_columns()
         ]
     )
