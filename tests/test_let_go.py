@@ -100,7 +100,7 @@ def test_the_command_line_does_not_hold_the_table(monkeypatch, tmp_path, capsys)
     group = Memory.group
 
     def frames():
-        return [one for one in gc.get_objects() if isinstance(one, pl.DataFrame) and one.height == ROWS]
+        return [one for one in gc.get_objects() if type(one) is pl.DataFrame and one.height == ROWS]
 
     def watched(*given):
         gc.collect()

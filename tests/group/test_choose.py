@@ -97,6 +97,21 @@ def test_rows_with_many_copies_make_few_groups(many):
     assert np.bincount(found[1], weights=found[2]).min() >= 2
 
 
+def test_of_sets_that_cost_the_same_as_many_are_listed_as_are_wanted():
+    coded = coded_of(Table({"label": [*"abcdefgh"]}, {"label": "label"}), 2)
+    listed = choose._listed(coded.codes, coded.metric, coded.count, np.full(8, 0.1), 2)
+    assert listed is not None
+    assert len(listed[0]) == 16
+
+
+@pytest.mark.parametrize("share", [5e-324, 1e-300])
+def test_shares_that_say_next_to_nothing_are_no_unit(share):
+    coded = coded_of(exact_table(40, 2, missing=True), 2)
+    pieces = deal(coded, 2, 0)
+    _, won = chosen(coded, pieces, np.full(coded.distinct, share), 9)
+    assert won >= 0.0
+
+
 def test_what_is_taken_several_times_is_one_group():
     coded = coded_of(exact_table(2, 2, missing=False), 2)
     row, group = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1], dtype=np.int32)

@@ -18,6 +18,14 @@ from tables import coded_of, deal, loss_of, tables
 Pieces = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@pytest.fixture(scope="module", autouse=True, params=[0, 2, 256])
+def _of_codes(request):
+    """Spans of all pairs of codes stand in a table for so many codes at most; else they are measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.kernels.distance.packed.MOST_PAIRS", request.param)
+        yield
+
+
 def settled(coded: Coded, pieces: Pieces, k: int, looks: int = 4_000, spare: int | None = None):
     """The pieces after boxes are filled, and the loss won; with so many spare pieces."""
     own, packed = pack_metric(coded.metric, coded.codes)
@@ -119,6 +127,18 @@ def test_groups_stay_whole_with_few_looks_and_few_spare_pieces(table, k, some, s
     assert np.bincount(group[group >= 0], weights=count[group >= 0]).min() >= k
     assert np.bincount(row, weights=count, minlength=coded.distinct).tolist() == coded.count.tolist()
     assert count[group < 0].sum() <= pieces[2][pieces[1] < 0].sum()
+
+
+def test_a_label_without_weight_keeps_nobody_out():
+    cells = {"number": [0, 1, 1, 0, 5, 0], "label": ["a", "a", "b", "b", "b", "c"]}
+    table = Table(cells, {"number": "number", "label": "label"}, weights={"number": 1.0, "label": 0.0})
+    coded = coded_of(table, 2)
+    place = {int(line): at for at, line in enumerate(coded.row)}
+    row = np.array([place[line] for line in range(6)])
+    pieces = (row, np.array([0, 0, 1, 1, 1, 1], dtype=np.int32), np.ones(6, dtype=np.int64))
+    found, won = settled(coded, pieces, 2)
+    assert won > 0
+    assert loss_of(table, coded, *found) == pytest.approx(loss_of(table, coded, *pieces) - won)
 
 
 def test_a_chain_leads_through_a_group_that_gives_and_takes():

@@ -45,6 +45,8 @@ NODES = 2_000
 """Branches of a program, at most."""
 GAP = 1e-4
 """How near to the best its solution must come."""
+SMALL = 1e-9
+"""Of the dearest set: less is no unit for the costs of a program."""
 COPIES = 1_000
 """Groups of a row with more copies in the block stay as they are: large numbers keep a program busy."""
 
@@ -86,7 +88,7 @@ def choose_block(
     among = hstack([chosen, groups[:, ~is_listed]], format="csc")
     cost = np.r_[loss, (spans * size)[~is_listed]]
     found = milp(
-        cost / share.max(),
+        cost / max(float(share.max()), SMALL * float(cost.max())),
         constraints=LinearConstraint(among, held, held),
         integrality=np.ones(cost.size, dtype=np.int64),
         bounds=Bounds(0, np.inf),
@@ -129,7 +131,7 @@ def _listed(
         if listed is not None:
             sets, loss, excess = listed
             if loss.size > wanted:
-                few = excess < np.partition(excess, wanted)[wanted]
+                few = np.sort(np.argpartition(excess, wanted)[:wanted])
                 return sets[few], loss[few], excess[few]
             return listed
         over *= LESS

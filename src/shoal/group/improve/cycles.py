@@ -72,9 +72,9 @@ WORK = {"quick": 1.0e6, "normal": 10e6, "thorough": 110e6}
 PER_RECORD, AT_K = {"quick": 60, "normal": 215, "thorough": 15_000}, 100
 """No more work than this per record, in the same unit, and twice as much at this k: small tables are done
 sooner."""
-WHOLE, FINISHED = 4 * BLOCK, 100_000
-"""Pieces in a block when all is finished; with a quick effort they are as few as before, and nothing is
-finished with more distinct rows than this."""
+WHOLE, FINISHED, LONG = 4 * BLOCK, 100_000, ("normal", "thorough")
+"""Pieces in a block when all is finished; with a quick effort they are as few as before. Where there are
+more distinct rows than this, only these efforts have time to finish."""
 ROUND, WIDE_ROUND = 0.4e6, 0.15e6
 """Work between two cuts, per block, in the same unit; less where groups of many columns stand in the way
 of any cut."""
@@ -211,17 +211,20 @@ def improve(coded: Coded, grouping: Grouping, task: Task) -> Grouping:
             idle = 0 if won else idle + now
             if loss < least:
                 least, best = loss, pieces
-        is_quick = task.effort.level == "quick"
-        if least > enough and (coded.distinct <= FINISHED or not is_quick):
+        is_long = task.effort.level in LONG
+        if least > enough and (coded.distinct <= FINISHED or is_long):
+            is_quick = task.effort.level == "quick"
             parts = _cut(coded, best, gaps, random, BLOCK if is_quick else WHOLE)
-            best, won = _join(_start(pool, coded, best, task, parts, near, random, None))
-            least -= won
+            found, won = _join(_start(pool, coded, best, task, parts, near, random, None))
+            if won > 0.0:
+                best, least = found, least - won
         for number in range(programs.rounds if programs and least > enough else 0):
             assert programs is not None
             lost = percent_of(coded, least)
             task.progress(Doing(f"choosing pairs, loss {lost:.3f} %", loss=lost), number / programs.rounds)
-            best, won = _join(_choose(pool, coded, best, random, gaps, shares, programs))
-            least -= won
+            found, won = _join(_choose(pool, coded, best, random, gaps, shares, programs))
+            if won > 0.0:
+                best, least = found, least - won
     return Grouping.of_pieces(
         *best, proof=grouping.proof, steps=grouping.steps + steps, factor=grouping.factor
     )

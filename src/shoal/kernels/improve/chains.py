@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compile.decorators import entry, inner
-from shoal.kernels.distance.packed import FORM, LENGTH, PackedMetric, width
+from shoal.kernels.distance.packed import AT, FORM, LENGTH, PackedMetric, width
 from shoal.kernels.distance.spans import SET
 from shoal.kernels.improve.local_search import EPSILON
 from shoal.kernels.improve.state import (
@@ -75,7 +75,7 @@ def _runs_of_codes(shape, data, box, g, run):
         if shape[axis, FORM] == SET:
             low, high = np.int64(0), last
         else:
-            wide = width(shape, data, axis, low, high)
+            wide = width(shape, data, axis, low, high) if low < high else 0.0
             while low > 0 and width(shape, data, axis, low - 1, high) <= wide:
                 low -= 1
             while high < last and width(shape, data, axis, low, high + 1) <= wide:
@@ -85,13 +85,13 @@ def _runs_of_codes(shape, data, box, g, run):
 
 
 @inner
-def _is_inside(shape, stock, codes, row, run, bits, g):
+def _is_inside(shape, data, stock, codes, row, run, bits, g):
     """Whether a chain may bring a row into box g."""
     for axis in range(codes.shape[1]):
         code = np.int64(codes[row, axis])
         if code < run[g, 0, axis] or code > run[g, 1, axis]:
             return False
-        if shape[axis, FORM] == SET:
+        if shape[axis, FORM] == SET and data[shape[axis, AT]] > 0.0:
             word = bits[g, stock[WORD + axis] + (code >> 6)]
             if (word >> np.uint64(code & 63)) & np.uint64(1) == np.uint64(0):
                 return False
@@ -99,7 +99,7 @@ def _is_inside(shape, stock, codes, row, run, bits, g):
 
 
 @inner
-def _find_chain(shape, state, k, target, ranked, upto, run, mark, queue, looks):
+def _find_chain(shape, data, state, k, target, ranked, upto, run, mark, queue, looks):
     """Where a chain to the target begins: the nearest dearer group that can spare a record; the looks left.
 
     Without one it is -1, and all groups from which chains lead there need no look any more; -2 where the
@@ -126,7 +126,7 @@ def _find_chain(shape, state, k, target, ranked, upto, run, mark, queue, looks):
             return np.int64(-2), looks
         for at in range(first, last):
             row = ranked[by, at]
-            if not _is_inside(shape, stock, state.codes, row, run, state.bits, to):
+            if not _is_inside(shape, data, stock, state.codes, row, run, state.bits, to):
                 continue
             p = near[row, 0]
             while p >= 0:
@@ -186,7 +186,9 @@ def _settle(packed, state, k, order, ranked, upto, run, mark, looks):
         target = order[at]
         g = np.int64(-1)
         if group[target, SIZE] > 0 and mark[target, LOOKED] < OVER:
-            g, looks = _find_chain(packed.shape, state, k, target, ranked, upto, run, mark, queue, looks)
+            g, looks = _find_chain(
+                packed.shape, packed.data, state, k, target, ranked, upto, run, mark, queue, looks
+            )
         if g == -1:
             at += 1
             continue
