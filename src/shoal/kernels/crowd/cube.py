@@ -41,6 +41,8 @@ class Cube(NamedTuple):
 
     `cost` leaves out the sweep; bit q of `open_sets[c]` says that dimension q is a SET of which the cell
     holds more than one member. Its windows' own members decide what they cost; `cost` charges two.
+    The bits count to 64: with more dimensions none may be a number, or costs are wrong (bounds leave
+    numbers out, crowd has few columns).
     `whole` is False where the room ran out and cells are missing.
     """
 

@@ -44,7 +44,7 @@ SIFTING = 6
 FEW = 8
 """Where at most this part of a tile is still near, its rows are compared one by one."""
 MORE = 16
-"""Rows that are listed beyond those asked for before the farthest are dropped."""
+"""Rows that are listed beyond those asked for before the farthest are dropped; at least 1."""
 FAR = 1e30
 """Where missing stands on a line: farther than all, so that the distance is the whole column."""
 
